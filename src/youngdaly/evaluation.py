@@ -29,7 +29,9 @@ def checked(name, number):
         array = np.asarray(None)
     if array.dtype.kind not in "iuf" or array.size == 0:
         raise ValueError(f"{label} = {number!r}: give a real number or a non-empty array of real numbers")
-    if not (array.min() > 0 and array.max() < inf):  # min and max let NaN through to here
+    # Block by block, so that a large array comes from memory once. A NaN fails the first comparison.
+    blocks = np.nditer(array, flags=["external_loop", "buffered"], buffersize=2**15)
+    if not all(block.min() > 0 and block.max() < inf for block in blocks):
         bad = array[~((array > 0) & (array < inf))].flat[0]
         raise ValueError(f"{label} = {bad}: give finite numbers greater than 0")
     return array.astype(float, copy=False)
@@ -52,8 +54,10 @@ def value(expression, **numbers):
     ------
     ValueError
         if a symbol has no number, a number has no symbol, a number is not finite and positive,
-        the shapes do not broadcast, or the result is too large for a float.
+        the shapes do not broadcast, or a step of the result is too large or too small for a float.
     """
+    if not isinstance(expression, sp.Expr):
+        raise ValueError(f"expression = {expression!r}: give a SymPy expression, such as formulas.YOUNG")
     names, function = _compiled(expression)
     missing, unknown = sorted(set(names) - set(numbers)), sorted(set(numbers) - set(names))
     if missing or unknown:
@@ -67,11 +71,13 @@ def value(expression, **numbers):
         shapes = ", ".join(f"{name} {array.shape}" for name, array in zip(names, arrays))
         raise ValueError(f"these shapes do not broadcast: {shapes}; give equal shapes or single numbers") from None
     try:
-        with np.errstate(over="raise", divide="raise", invalid="raise"):
+        with np.errstate(all="raise"):
             result = function(*arrays)
     except FloatingPointError:
         given = ", ".join(f"{name} = {numbers[name]!r}" for name in names)
-        raise ValueError(f"{expression} is too large for a float at {given}") from None
+        raise ValueError(
+            f"{expression} is too large or too small for a float at {given}; give numbers of a usual size"
+        ) from None
     return float(result) if np.ndim(result) == 0 else result
 
 
@@ -82,15 +88,18 @@ def split(tau, delta, M, r):
     Returns a dict in the book's order, useful · writing · redone · restarts: shares that add up to 1.
     Raises a `ValueError` for bad input, and where the losses reach 1: first order means nothing there.
     """
-    writing, redone = value(formulas.WRITING, delta=delta, tau=tau), value(formulas.REDONE, tau=tau, M=M)
-    restarts = value(formulas.RESTARTS, r=r, M=M)
-    loss = writing + redone + restarts
+    loss = value(formulas.LOSS, tau=tau, delta=delta, M=M, r=r)
     if np.max(loss) >= 1:
         raise ValueError(
             f"a first-order loss of {np.max(loss):.3g} (writing + redone + restarts) is no share of time: "
             "give an interval, write time and restart time well below the failure interval"
         )
-    return {"useful": 1 - loss, "writing": writing, "redone": redone, "restarts": restarts}
+    return {
+        "useful": 1 - loss,
+        "writing": value(formulas.WRITING, delta=delta, tau=tau),
+        "redone": value(formulas.REDONE, tau=tau, M=M),
+        "restarts": value(formulas.RESTARTS, r=r, M=M),
+    }
 
 
 def needed(unknown, target, **numbers):
@@ -117,8 +126,9 @@ def needed(unknown, target, **numbers):
     if np.max(checked("target", target)) >= 1:
         raise ValueError(f"target = {target!r}: give a share of time below 1")
     floor_formula = formulas.FLOOR[unknown]
-    floor = value(floor_formula, **{n: numbers[n] for n in _compiled(floor_formula)[0] if n in numbers})
-    if np.any(np.asarray(target) <= floor):
+    given = {n: numbers[n] for n in _compiled(floor_formula)[0] if n in numbers}
+    floor = value(floor_formula, **given)
+    if np.any(value(formulas.L - floor_formula, L=target, **given) <= 0):
         raise ValueError(
             f"target = {target!r} cannot be met by {unknown} alone: however good it is, "
             f"{np.max(floor):.4g} is lost; give a target above that"

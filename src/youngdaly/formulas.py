@@ -112,3 +112,44 @@ FLOOR = {
     "r": one_root(sp.limit(LEAST_LOSS, r, 0)),
     "M": sp.limit(LEAST_LOSS, M, sp.oo),
 }
+
+# --- Exact theory: failures at a constant rate 1/M strike in work, in a write and in a restart -------
+# One kept interval is followed from its first attempt until its write has ended. A second is booked by what the
+# job did in it: work is useful once a write that ended keeps it, and redone otherwise; a write or a restart that
+# a failure cuts short is still writing, or restarting. The replay books by the same rule.
+_span, _after, _mean = sp.symbols("a b E", positive=True)
+_undisturbed = sp.exp(-_moment / M)  # the chance that no failure strikes within the time t
+_density = _undisturbed / M  # of the moment at which the first failure strikes
+
+
+def time_until_undisturbed(span, after):
+    """Expected time until a span of time has passed without a failure, if each failure costs `after` more.
+
+    The renewal equation E = a·P(no failure in a) + ∫₀ᵃ (t + after + E)·density(t) dt, solved for E: a failure
+    at t has cost t and `after`, and then everything begins anew.
+    """
+    struck = sp.integrate((_moment + _after + _mean) * _density, (_moment, 0, _span))
+    balance = sp.Eq(_mean, _span * _undisturbed.subs(_moment, _span) + struck)
+    return sp.factor(sp.solve(balance, _mean)[0]).subs({_span: span, _after: after})
+
+
+def _tidy(expression):
+    """Collect the exponentials, and write M(eʸ − 1 − y) for Meʸ − M − My: that form keeps its digits for small y."""
+    return sp.factor(sp.expand(expression)).replace(lambda e: e.is_Add and e.has(tau), lambda e: M * sp.expand(e / M))
+
+
+# Expected times per kept interval. A restart that is struck begins anew; so does an interval, after a restart.
+EXACT_RESTART = time_until_undisturbed(r, 0)
+EXACT_ELAPSED = time_until_undisturbed(tau + delta, _after)
+EXACT_ELAPSED = EXACT_ELAPSED.subs(M + _after, sp.simplify(M + EXACT_RESTART))
+_attempts = 1 / _undisturbed.subs(_moment, tau + delta)
+_struck_in_work = _tidy(_attempts * sp.integrate(_moment * _density, (_moment, 0, tau)))
+_struck_in_write = _tidy(_attempts * tau * sp.integrate(_density, (_moment, tau, tau + delta)))
+_writing = _tidy(_attempts * sp.integrate(_undisturbed, (_moment, tau, tau + delta)))
+
+# The exact ledger: shares of elapsed time that add up to 1.
+EXACT_EFFECTIVE = tau / EXACT_ELAPSED
+EXACT_WRITING = _writing / EXACT_ELAPSED
+EXACT_REDONE = (_struck_in_work + _struck_in_write) / EXACT_ELAPSED
+EXACT_RESTARTS = sp.expand(sp.cancel((_attempts - 1) * EXACT_RESTART / EXACT_ELAPSED))
+EXACT_LOSS = EXACT_WRITING + EXACT_REDONE + EXACT_RESTARTS

@@ -1,49 +1,63 @@
 """Numbers as a reader wants them: a duration in a human unit, a share in percent, a size in bytes."""
 
-from math import floor, isfinite, log, log10
+from math import floor, inf, log10
+from numbers import Real
 
 from youngdaly.data import UNITS
 
-_TIMES = ("s", "min", "h", "d", "yr")
+_TIMES = {unit: UNITS[unit] for unit in ("s", "min", "h", "d", "yr")}
+_DECIMAL = {"B": 1} | {prefix + "B": 1000.0**power for power, prefix in enumerate("kMGTPE", start=1)}
+_BINARY = {"B": 1} | {prefix + "iB": 1024.0**power for power, prefix in enumerate("KMGTPE", start=1)}
 
 
-def _digits(number, significant=3):
-    """`number` with about `significant` digits, never in exponent form, without trailing zeros."""
-    decimals = max(0, significant - 1 - floor(log10(abs(number)))) if number else 0
-    text = f"{number:,.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+def _decimals(number, significant):
+    return max(0, significant - 1 - floor(log10(number))) if number else 0
 
 
-def _checked(name, number):
-    if not (isfinite(number) and number >= 0):
-        raise ValueError(f"{name} = {number}: give a finite number, 0 or more")
+def _in_largest(number, units, significant):
+    """`number` in the largest of `units` (name → size, ascending) that leaves at least 1 of it once rounded.
+
+    About `significant` digits, never in exponent form, without trailing zeros. Once rounded: 59.99 s reads
+    1 min and not 60 s.
+    """
+    unit, *larger = units
+    amount = number / units[unit]
+    for candidate in larger:
+        shown = round(amount, _decimals(amount, significant)) * units[unit]
+        if max(number, shown) < units[candidate]:
+            break
+        unit, amount = candidate, max(number / units[candidate], 1.0)
+    text = f"{amount:,.{_decimals(amount, significant)}f}"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} {unit}"
+
+
+def _checked(name, number, most=inf, accepted="a finite number, 0 or more"):
+    real = isinstance(number, Real) and not isinstance(number, bool)
+    if not (real and 0 <= number <= most and number < inf):
+        raise ValueError(f"{name} = {number!r}: give {accepted}")
 
 
 def duration(seconds, significant=2):
     """268.9 → '4.5 min': in the largest unit that leaves at least 1 of it."""
     _checked("seconds", seconds)
-    # The unit is chosen after rounding, so that 59.99 s reads 1 min and not 60 s.
-    rounded = float(f"{seconds:.{max(significant, 2)}g}") if seconds else 0.0
-    unit = max((u for u in _TIMES if UNITS[u] <= rounded), key=UNITS.get, default="s")
-    return f"{_digits(seconds / UNITS[unit], significant)} {unit}"
+    return _in_largest(seconds, _TIMES, significant)
 
 
 def percent(share, decimals=1):
     """0.9221 → '92.2 %'. A share of time above 1 has no meaning and is a `ValueError`."""
-    if not (isfinite(share) and 0 <= share <= 1):
-        raise ValueError(f"share = {share}: a share of time lies between 0 and 1")
+    _checked("share", share, most=1, accepted="a share of time, from 0 to 1")
     return f"{100 * share:.{decimals}f} %"
 
 
 def size(number, binary=False, significant=3):
     """6.48e12 → '6.48 TB', or in binary units '5.89 TiB'."""
     _checked("number", number)
-    base, suffix = (1024, "iB") if binary else (1000, "B")
-    rounded = float(f"{number:.{significant}g}")  # so that 999.9 GB reads 1 TB
-    power = min(6, int(log(rounded, base) + 1e-12)) if rounded >= 1 else 0
-    prefix = ("", "k", "M", "G", "T", "P", "E")[power]
-    prefix = prefix.upper() if binary else prefix
-    return f"{_digits(number / base**power, significant)} {prefix + suffix if power else 'B'}"
+    return _in_largest(number, _BINARY if binary else _DECIMAL, significant)
+
+
+def rate(bytes_per_second):
+    """2e12 → '2 TB/s'."""
+    return f"{size(bytes_per_second)}/s"
 
 
 def markdown(rows, **columns):
