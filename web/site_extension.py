@@ -8,6 +8,8 @@ IN_BODY = (
     ('<summary aria-label="Toggle hidden content">', "<summary>"),  # a label must contain the visible text
     ('<div role="list" class="citation-list">', '<div class="citation-list">'),  # its children are no list items
     (' role="doc-biblioentry"', ""),  # deprecated
+    ("Solution to<a ", "Solution to <a "),  # the blank stood inside the link and was underlined
+    ('"> Exercise ', '">Exercise '),
 )
 IN_PAGE = (
     ('title="Search" aria-label="Search"', 'title="Search"'),
@@ -49,4 +51,5 @@ def setup(app):
     app.connect("build-finished", mend_pages)
     app.config.html_static_path.append(str(HERE / "static"))
     app.add_css_file("book.css")
+    app.add_js_file("book.js")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

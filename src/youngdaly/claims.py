@@ -1,5 +1,7 @@
 """Statements that publications print (`data/claims.csv`), each recomputed from the facts."""
 
+import pandas as pd
+
 from youngdaly import formulas
 from youngdaly.data import UNITS, bytes_per_parameter, fact, table
 from youngdaly.evaluation import value
@@ -51,8 +53,8 @@ def recomputed():
     return {key: float(number / UNITS[units[key]]) for key, number in in_base_units.items()}
 
 
-def compared(source=None):
-    """The claims (of one source, or all) beside their recomputation, as a DataFrame.
+def compared(*sources):
+    """The claims (of the sources named, in that order, or all) beside their recomputation, as a DataFrame.
 
     Columns: key, quantity, printed, recomputed (text), agrees ("yes" where the recomputed number lies in the
     range that the printed text allows, else "no"), source, locator, reason.
@@ -61,12 +63,14 @@ def compared(source=None):
     numbers = rows["key"].map(recomputed())
     rows["agrees"] = ((rows["low"] <= numbers) & (numbers <= rows["high"])).map({True: "yes", False: "no"})
     rows["recomputed"] = [
-        f"{number:.4g} {unit}".removesuffix(" 1") for number, unit in zip(numbers, rows["unit"])
+        f"{number:.4g} {'a day' if unit == '1/d' else unit}".removesuffix(" 1")
+        for number, unit in zip(numbers, rows["unit"])
     ]
-    if source is not None:
+    for source in sources:
         if source not in set(rows["source"]):
-            raise ValueError(f"source = {source!r}: choose one of {', '.join(sorted(set(rows['source'])))}")
-        rows = rows[rows["source"] == source]
+            raise ValueError(f"source = {source!r}: choose from {', '.join(sorted(set(rows['source'])))}")
+    if sources:
+        rows = pd.concat([rows[rows["source"] == source] for source in sources])
     return rows.fillna({"reason": ""})[
         ["key", "quantity", "printed", "recomputed", "agrees", "source", "locator", "reason"]
     ]

@@ -1,19 +1,41 @@
 """From a formula to numbers: floats or arrays that broadcast, checked before they are used."""
 
 from functools import cache
-from math import inf
+from math import factorial, inf, lgamma
 
 import numpy as np
 import sympy as sp
+from numpy.polynomial.polynomial import polyval
+from sympy.codegen.cfunctions import expm1
+from sympy.codegen.rewriting import expm1_opt, optimize
 
 from youngdaly import formulas
+
+
+def _beyond_first(total):
+    """eʸ − 1 − y in a sum as one function."""
+    for term in total.args:
+        if isinstance(term, expm1) and -term.args[0] in total.args:
+            return total - term + term.args[0] + sp.Function("exp_beyond_first")(*term.args)
+    return total
+
+
+def stable(expression):
+    """The same formula, written with functions that keep their digits when a formula's own terms cancel."""
+    if not expression.has(sp.exp, sp.gamma):
+        return expression
+    expression = expression.replace(sp.LambertW, lambda z: sp.Function("exact_root")(-1 - sp.log(-z)) - 1)
+    if expression.has(sp.gamma):  # the ratio of two gammas does not overflow where they would
+        expression = sp.powsimp(expression.replace(sp.gamma, lambda z: sp.exp(sp.loggamma(z))), deep=True)
+    return optimize(expression, [expm1_opt]).replace(lambda e: e.is_Add, _beyond_first)
 
 
 @cache
 def _compiled(expression):
     """Names of the free symbols, sorted, and the NumPy function of them."""
     symbols = sorted(expression.free_symbols, key=str)
-    return tuple(map(str, symbols)), sp.lambdify(symbols, expression, "numpy")
+    own = {"exact_root": exact_root, "exp_beyond_first": exp_beyond_first, "loggamma": np.vectorize(lgamma, otypes=[float])}
+    return tuple(map(str, symbols)), sp.lambdify(symbols, stable(expression), [own, "numpy"])
 
 
 def checked(name, number):
@@ -31,9 +53,11 @@ def checked(name, number):
         raise ValueError(f"{label} = {number!r}: give a real number or a non-empty array of real numbers")
     # Block by block, so that a large array comes from memory once. A NaN fails the first comparison.
     blocks = np.nditer(array, flags=["external_loop", "buffered"], buffersize=2**15)
-    if not all(block.min() > 0 and block.max() < inf for block in blocks):
-        bad = array[~((array > 0) & (array < inf))].flat[0]
-        raise ValueError(f"{label} = {bad}: give finite numbers greater than 0")
+    allowed = np.greater_equal if quantity and quantity.zero else np.greater
+    if not all(allowed(block.min(), 0) and block.max() < inf for block in blocks):
+        bad = array[~(allowed(array, 0) & (array < inf))].flat[0]
+        accepted = "of 0 or more" if quantity and quantity.zero else "greater than 0"
+        raise ValueError(f"{label} = {bad}: give finite numbers {accepted}")
     return array.astype(float, copy=False)
 
 
@@ -54,7 +78,7 @@ def value(expression, **numbers):
     ------
     ValueError
         if a symbol has no number, a number has no symbol, a number is not finite and positive,
-        the shapes do not broadcast, or a step of the result is too large or too small for a float.
+        the shapes do not broadcast, or the result is too large for a float.
     """
     if not isinstance(expression, sp.Expr):
         raise ValueError(f"expression = {expression!r}: give a SymPy expression, such as formulas.YOUNG")
@@ -71,12 +95,12 @@ def value(expression, **numbers):
         shapes = ", ".join(f"{name} {array.shape}" for name, array in zip(names, arrays))
         raise ValueError(f"these shapes do not broadcast: {shapes}; give equal shapes or single numbers") from None
     try:
-        with np.errstate(all="raise"):
+        with np.errstate(over="raise", divide="raise", invalid="raise"):
             result = function(*arrays)
     except FloatingPointError:
         given = ", ".join(f"{name} = {numbers[name]!r}" for name in names)
         raise ValueError(
-            f"{expression} is too large or too small for a float at {given}; give numbers of a usual size"
+            f"{expression} is too large for a float at {given}; give less extreme numbers"
         ) from None
     return float(result) if np.ndim(result) == 0 else result
 
@@ -102,6 +126,10 @@ def split(tau, delta, M, r):
     }
 
 
+class CannotBeMet(ValueError):
+    """A target that one quantity alone cannot meet, however good it becomes."""
+
+
 def needed(unknown, target, **numbers):
     """What one quantity must be for the least loss to equal `target`.
 
@@ -119,7 +147,9 @@ def needed(unknown, target, **numbers):
     Raises
     ------
     ValueError
-        for bad input, and for a target that this one quantity cannot meet; the error names the floor.
+        for bad input.
+    CannotBeMet
+        for a target that this one quantity cannot meet; the error names what remains.
     """
     if unknown not in formulas.NEEDED:
         raise ValueError(f"unknown = {unknown!r}: choose one of {', '.join(formulas.NEEDED)}")
@@ -129,8 +159,96 @@ def needed(unknown, target, **numbers):
     given = {n: numbers[n] for n in _compiled(floor_formula)[0] if n in numbers}
     floor = value(floor_formula, **given)
     if np.any(value(formulas.L - floor_formula, L=target, **given) <= 0):
-        raise ValueError(
+        raise CannotBeMet(
             f"target = {target!r} cannot be met by {unknown} alone: however good it is, "
             f"{np.max(floor):.4g} is lost; give a target above that"
         )
     return value(formulas.NEEDED[unknown], L=target, **numbers)
+
+
+# --- Exact theory and published rules ---------------------------------------------------------------
+EXPONENTIAL = [1 / factorial(n) for n in range(2, 22)]
+SERIES = [0, *map(float, formulas.exact_series(20))]
+NEWTON_STEPS = 6
+SERIES_BELOW = 0.5  # in √(2δ/M): there each term is less than a seventh of the one before it
+
+
+def exp_beyond_first(y):
+    """e^y − 1 − y for y ≥ 0 (number or array), with all its digits also where y is small."""
+    y = np.asarray(y, dtype=float)
+    with np.errstate(under="ignore"):
+        return np.piecewise(
+            y, [y < 1], [lambda y: y * y * polyval(y, EXPONENTIAL), lambda y: np.expm1(y) - y]
+        )  # fmt: skip
+
+
+def exact_root(d):
+    """The exact best interval in units of the failure interval: x = 1 + W₀(−e^(−1−d)) for d = δ/M.
+
+    d : number or array greater than 0. The relative error stays below 1e-14 for d from 1e-12 to 1e3, where the
+    Lambert function itself loses its digits: for small d this sums `formulas.exact_series`, otherwise it solves
+    x − 1 + e^(−x−d) = 0 by Newton's method.
+    """
+
+    def by_newton(u):
+        d, x = u * u / 2, np.ones_like(u)
+        for _ in range(NEWTON_STEPS):  # from the right of the root of a convex function: every step comes closer
+            growth = np.expm1(-(x + d))
+            x = x + (x + growth) / growth
+        return x
+
+    u = np.sqrt(2 * np.asarray(d, dtype=float))
+    with np.errstate(under="ignore"):
+        return np.piecewise(u, [u < SERIES_BELOW], [lambda u: polyval(u, SERIES), by_newton])
+
+
+def exact_split(tau, delta, M, r):
+    """The exact ledger for exponential failures: shares of elapsed time that add up to 1.
+
+    Parameters and order as in `split`. Raises a `ValueError` for bad input.
+    """
+    return {
+        "useful": value(formulas.EXACT_EFFECTIVE, tau=tau, delta=delta, M=M, r=r),
+        "writing": value(formulas.EXACT_WRITING, tau=tau, delta=delta, M=M, r=r),
+        "redone": value(formulas.EXACT_REDONE, tau=tau, delta=delta, M=M, r=r),
+        "restarts": value(formulas.EXACT_RESTARTS, M=M, r=r),
+    }
+
+
+def recommended(rule, delta, M, r, outside=None):
+    """The interval that a rule of `formulas.RULES` or `formulas.SLIPS` recommends: work only, write excluded.
+
+    Parameters
+    ----------
+    rule : a `formulas.Rule`.
+    delta, M, r : write time, failure interval, restart time; numbers or arrays that broadcast, one unit.
+    outside : what to put where the rule has no interval to recommend, for example `nan`; by default an error.
+
+    Returns a float or an array. Raises a `ValueError` for bad input and outside the rule's domain.
+    """
+    given = {"delta": checked("delta", delta), "M": checked("M", M), "r": checked("r", r)}
+    given = dict(zip(given, np.broadcast_arrays(*given.values())))
+    names, condition = _compiled(rule.holds)
+    inside = np.broadcast_to(condition(*(given[name] for name in names)), given["M"].shape)
+    if outside is None and not inside.all():
+        example = ", ".join(f"{name} = {array[~inside].flat[0]:g}" for name, array in given.items())
+        raise ValueError(f"{rule.name}: no interval at {example}; this rule needs {rule.holds}")
+    tau = np.full(inside.shape, outside, dtype=float)
+    if inside.any():
+        tau[inside] = value(rule.tau, **{name: given[name][inside] for name in _compiled(rule.tau)[0]})
+    return float(tau) if tau.ndim == 0 else tau
+
+
+def claimed(rule, tau, delta, M, r, outside=None):
+    """The effective time that a rule's own estimate promises at the interval tau, a share of elapsed time.
+
+    Parameters as in `recommended`. Where the estimate is not above 0 it means nothing: a `ValueError`, or `outside`.
+    """
+    given = {"tau": tau, "delta": delta, "M": M, "r": r}
+    effective = value(rule.effective, **{name: given[name] for name in _compiled(rule.effective)[0]})
+    if outside is None and np.min(effective) <= 0:
+        raise ValueError(
+            f"{rule.name}: an effective time of {np.min(effective):.3g} is no share of time, the estimate is outside "
+            "its domain; give an interval, write time and restart time well below the failure interval"
+        )
+    return effective if np.min(effective) > 0 else np.where(effective > 0, effective, outside)[()]

@@ -5,12 +5,27 @@ loss, the inverse questions, the equations in the chapters and every number foll
 All times in one expression share one unit (the book uses seconds), all sizes are bytes.
 `youngdaly.evaluation.value` turns any of these expressions into numbers.
 
+The formulas that only some chapters need stand in rooms of their own (`ROOMS`), derived when first asked for, so
+that importing this module stays quick; `formulas.EXACT_BEST` finds them all the same.
+
 Sources: Young 1974 (doi 10.1145/361147.361115), Daly 2006 (doi 10.1016/j.future.2004.11.016).
 """
 
 from dataclasses import dataclass
+from importlib import import_module
 
 import sympy as sp
+
+ROOMS = ("youngdaly.operations", "youngdaly.exact", "youngdaly.rules")
+
+
+def __getattr__(name):
+    """A formula from one of the rooms: called by Python for names that are not defined here."""
+    if not name.startswith("_"):
+        for room in map(import_module, ROOMS):
+            if name in vars(room):
+                return getattr(room, name)
+    raise AttributeError(f"no formula {name!r} in {', '.join((__name__, *ROOMS))}")
 
 
 @dataclass(frozen=True)
@@ -19,6 +34,7 @@ class Quantity:
 
     meaning: str
     unit: str
+    zero: bool = False  # whether 0 makes sense; all others are greater than 0
 
 
 QUANTITIES = {
@@ -34,9 +50,40 @@ QUANTITIES = {
     "N": Quantity("devices in the job", "1"),
     "L": Quantity("loss: a share of time, or a target for it", "1"),
     "k": Quantity("how many times the best interval an interval is", "1"),
-    "x": Quantity("tolerated extra loss, as a share of the least loss", "1"),
+    "x": Quantity("extra loss, as a share of the part of the loss that is named", "1"),
+    "s": Quantity("stall of an asynchronous save, during which training stands still", "s"),
+    "D": Quantity("drain of an asynchronous save: from its stall until it is durable", "s", zero=True),
+    "c": Quantity("price of the whole job per hour, in any currency", "1/h"),
+    "d": Quantity("detection latency: from a fault until it is noticed", "s"),
+    "g": Quantity("how many times the true failure interval an estimate of it is", "1"),
+    "n": Quantity("failures seen", "1"),
+    "R": Quantity("repair time of a node, from its failure until it can be used again", "s"),
+    "v": Quantity("share of failures after which a node has to be repaired", "1"),
+    "T": Quantity("wait until a replacement for a failed node is there", "s"),
+    "q": Quantity("share of its speed that the job keeps with the failed part left out", "1"),
+    "G": Quantity("warning: how long before a node is taken away the job is told", "s"),
+    "t": Quantity("time of one training step", "s"),
+    "w": Quantity("share of stops with a warning in which the save still fits", "1"),
+    "h": Quantity("how much longer one slow device takes, as a share of the step", "1"),
+    "sigma": Quantity("noise of one device's step time, a standard deviation as a share of the step", "1"),
+    "U": Quantity("how long a slow device goes unnoticed", "s"),
+    "F": Quantity("time from one device that turns slow to the next", "s"),
+    "W": Quantity("steps over which the times of a device are averaged", "1"),
+    "z": Quantity("how far off a device is, in standard deviations", "1"),
+    "V": Quantity("verification: a check of the whole state before a save", "s"),
+    "M_s": Quantity("interval between silent errors of the job", "s"),
+    "beta_1": Quantity("share of its average of gradients that Adam keeps at an update", "1"),
+    "beta_2": Quantity("share of its average of squared gradients that Adam keeps at an update", "1"),
+    "j": Quantity("updates that Adam has counted", "1"),
+    "p": Quantity("share of the failures that need one level of checkpoints", "1"),
+    "K": Quantity("writers of a checkpoint: devices or nodes that write at the same time", "1"),
+    "B_1": Quantity("bandwidth of one writer", "B/s"),
+    "f": Quantity("share of the background saves that fail unnoticed", "1"),
 }
-tau, delta, M, r, S, B, P, b, m, N, L, k, x = sp.symbols(list(QUANTITIES), positive=True)
+(
+    tau, delta, M, r, S, B, P, b, m, N, L, k, x, s, D, c, d, g, n, R, v, T, q, G, t, w, h, sigma, U, F, W, z, V, M_s,
+    beta_1, beta_2, j, p, K, B_1, f,
+) = sp.symbols(list(QUANTITIES), positive=True)  # fmt: skip
 tau_best, loss_least = sp.Symbol(r"\tau^{*}", positive=True), sp.Symbol("L^{*}", positive=True)
 
 
@@ -60,15 +107,16 @@ def one_root(expression):
 # --- What is written, and how long it takes -------------------------------------------------------
 STATE = P * b
 WRITE_TIME = S / B
+BANDWIDTH = sp.solve(sp.Eq(delta, WRITE_TIME), B)[0]
 
 # --- How often the job fails: the first of N independent devices stops all of them ------------------
 FAILURE_INTERVAL = m / N
 DEVICE_INTERVAL = sp.solve(sp.Eq(M, FAILURE_INTERVAL), m)[0]
 
 # --- The three ways to lose time, to first order in τ/M, as shares of elapsed time ------------------
-_moment = sp.Symbol("t", positive=True)
+moment = sp.Symbol("t", positive=True)  # of a failure, under an integral
 WRITING = delta / tau
-REDONE = sp.integrate(_moment / tau, (_moment, 0, tau)) / M  # a failure strikes at any moment of the interval
+REDONE = sp.integrate(moment / tau, (moment, 0, tau)) / M  # a failure strikes at any moment of the interval
 RESTARTS = r / M
 LOSS = WRITING + REDONE + RESTARTS
 EFFECTIVE = 1 - LOSS
@@ -84,12 +132,25 @@ RESTARTS_OF_LEAST = RESTARTS / LEAST_LOSS  # the part of the least loss that no 
 # Restarts cost as much as writing and redone work together exactly at this restart time: r = τ*.
 DOMINANT_RESTART = one_root(sp.solve(sp.Eq(RESTARTS, OPTIMISABLE.subs(tau, _young)), r)[0])
 
+
+def exact_series(terms):
+    """The first coefficients of τ*/M as a series in √(2δ/M), from the power 1 on, as SymPy rationals.
+
+    With x = τ*/M and u²/2 = δ/M, the condition −ln(1 − x) − x = u²/2 differentiates to x·x′ = u(1 − x), from
+    which the coefficients follow one after the other. The series converges for δ/M < 2π.
+    """
+    a = [sp.S.Zero, sp.S.One]
+    for n in range(2, terms + 1):
+        a.append(-a[n - 1] / (n + 1) - sp.S.Half * sum(a[i] * a[n + 1 - i] for i in range(2, n)))
+    return a[1:]
+
+
 # --- How flat the bottom is -------------------------------------------------------------------------
 # Being wrong about τ* by a factor k costs this much more of the optimisable loss: (k + 1/k)/2 − 1.
 MISS = sp.expand(sp.simplify((OPTIMISABLE / OPTIMISABLE.subs(tau, _young)).subs(tau, k * _young))) - 1
-# So an extra L of the optimisable loss allows intervals from τ*/FLAT to τ*·FLAT: the roots multiply to 1.
-FLAT = max(sp.solve(sp.Eq(MISS, L), k), key=lambda root: root.subs(L, 1))
-_flat_of_all = FLAT.subs(L, x * LEAST_LOSS / LEAST_OPTIMISABLE)
+# So an extra x of the optimisable loss allows intervals from τ*/FLAT to τ*·FLAT: the roots multiply to 1.
+FLAT = max(sp.solve(sp.Eq(MISS, x), k), key=lambda root: root.subs(x, 1))
+_flat_of_all = FLAT.subs(x, x * LEAST_LOSS / LEAST_OPTIMISABLE)
 # The shortest and the longest interval whose whole loss is at most (1 + x) times the least.
 SHORTEST, LONGEST = YOUNG / _flat_of_all, YOUNG * _flat_of_all
 
@@ -113,43 +174,34 @@ FLOOR = {
     "M": sp.limit(LEAST_LOSS, M, sp.oo),
 }
 
-# --- Exact theory: failures at a constant rate 1/M strike in work, in a write and in a restart -------
-# One kept interval is followed from its first attempt until its write has ended. A second is booked by what the
-# job did in it: work is useful once a write that ended keeps it, and redone otherwise; a write or a restart that
-# a failure cuts short is still writing, or restarting. The replay books by the same rule.
-_span, _after, _mean = sp.symbols("a b E", positive=True)
-_undisturbed = sp.exp(-_moment / M)  # the chance that no failure strikes within the time t
-_density = _undisturbed / M  # of the moment at which the first failure strikes
+# --- Sharded writes: every writer writes its own part, until the storage as a whole is the limit --------
+GATHERED_TIME = S / B_1  # everything through one writer
+SHARDED_TIME = S / sp.Min(K * B_1, B)
+ENOUGH_WRITERS = sp.solve(sp.Eq(K * B_1, B), K)[0]  # more of them do not help
 
+# --- Asynchronous saves: training stands still for the stall s, and the save is durable D later -------
+# A failure strikes at any moment of the interval, and the newest durable save is older by the drain. A save that
+# comes due while the one before still drains waits for it: below τ = D training stands still for the rest of D.
+ASYNC_WRITING = (s + sp.Max(0, D - tau)) / tau
+ASYNC_REDONE = REDONE + D / M
+ASYNC_LOSS = ASYNC_WRITING + ASYNC_REDONE + RESTARTS
+_streaming = ASYNC_LOSS.subs(sp.Max(0, D - tau), 0)  # τ ≥ D: nothing waits
+ASYNC_YOUNG = one_root(sp.solve(sp.diff(_streaming, tau), tau)[0])  # the stall counts, the drain does not
+ASYNC_BEST = sp.Max(D, ASYNC_YOUNG)  # below D the loss falls with the interval as long as D < 2M
 
-def time_until_undisturbed(span, after):
-    """Expected time until a span of time has passed without a failure, if each failure costs `after` more.
+# A save fails unnoticed with chance f: the newest durable one is then older by whole intervals, f/(1 − f) on average.
+MISSED_SAVES = f / (1 - f)  # mean of the geometric distribution
+UNNOTICED_REDONE = REDONE + MISSED_SAVES * tau / M
+# How many checkpoints to hold, so that one is durable while another drains.
+COPIES = sp.ceiling(D / tau) + 1
 
-    The renewal equation E = a·P(no failure in a) + ∫₀ᵃ (t + after + E)·density(t) dt, solved for E: a failure
-    at t has cost t and `after`, and then everything begins anew.
-    """
-    struck = sp.integrate((_moment + _after + _mean) * _density, (_moment, 0, _span))
-    balance = sp.Eq(_mean, _span * _undisturbed.subs(_moment, _span) + struck)
-    return sp.factor(sp.solve(balance, _mean)[0]).subs({_span: span, _after: after})
+# --- Several levels of checkpoints: each is saved on its own, and serves its share p of the failures --
+# The whole loss is the sum over the levels. With p = 1 this is the asynchronous loss of one level.
+LEVEL_LOSS = WRITING + p * (REDONE + D / M + RESTARTS)
+LEVEL_BEST = one_root(sp.solve(sp.diff(LEVEL_LOSS, tau), tau)[0])
 
+# --- What the loss costs, per hour ------------------------------------------------------------------
+COST = L * c
 
-def _tidy(expression):
-    """Collect the exponentials, and write M(eʸ − 1 − y) for Meʸ − M − My: that form keeps its digits for small y."""
-    return sp.factor(sp.expand(expression)).replace(lambda e: e.is_Add and e.has(tau), lambda e: M * sp.expand(e / M))
-
-
-# Expected times per kept interval. A restart that is struck begins anew; so does an interval, after a restart.
-EXACT_RESTART = time_until_undisturbed(r, 0)
-EXACT_ELAPSED = time_until_undisturbed(tau + delta, _after)
-EXACT_ELAPSED = EXACT_ELAPSED.subs(M + _after, sp.simplify(M + EXACT_RESTART))
-_attempts = 1 / _undisturbed.subs(_moment, tau + delta)
-_struck_in_work = _tidy(_attempts * sp.integrate(_moment * _density, (_moment, 0, tau)))
-_struck_in_write = _tidy(_attempts * tau * sp.integrate(_density, (_moment, tau, tau + delta)))
-_writing = _tidy(_attempts * sp.integrate(_undisturbed, (_moment, tau, tau + delta)))
-
-# The exact ledger: shares of elapsed time that add up to 1.
-EXACT_EFFECTIVE = tau / EXACT_ELAPSED
-EXACT_WRITING = _writing / EXACT_ELAPSED
-EXACT_REDONE = (_struck_in_work + _struck_in_write) / EXACT_ELAPSED
-EXACT_RESTARTS = sp.expand(sp.cancel((_attempts - 1) * EXACT_RESTART / EXACT_ELAPSED))
-EXACT_LOSS = EXACT_WRITING + EXACT_REDONE + EXACT_RESTARTS
+# --- How many checkpoints to keep: the newest ones may hold a fault that was not yet noticed ---------------
+KEEP = sp.ceiling(d / tau) + 1

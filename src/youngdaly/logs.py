@@ -1,61 +1,39 @@
-"""Failure logs: a CSV file, or Slurm accounting, read so that every row is used or left out for a stated reason.
+"""Failure logs: which rows of a log are failures of the job, and how long it ran between them.
 
-`read` returns a `Log`. Its gaps are measured on a clock that stands still while the job is down.
+`read` returns a `Log`. Every row of the file is used, or left out for a stated reason. Gaps are measured on
+a clock that stands still while the job is down.
 """
 
-import bz2
-import csv
-import gzip
-import io
-import lzma
-import re
-import warnings
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from youngdaly.data import UNITS
+from youngdaly.log_files import FAILURE_STATES, cells, iso, pairs, stops
+from youngdaly.text import duration
 
-# What a column is taken for, by its name in the header; `columns=` overrides.
-ROLES = {
-    "time": ("time", "start", "started", "timestamp", "date", "datetime"),
-    "end": ("end", "ended", "fixed", "resumed", "restarted"),
-    "cause": ("cause", "class", "category", "reason"),
-    "planned": ("planned",),
-    **{f"downtime_{unit}": (f"downtime_{unit}", f"down_{unit}") for unit in ("s", "min", "h")},
-    **{f"lost_{unit}": (f"lost_{unit}", f"lost_work_{unit}") for unit in ("s", "min", "h")},
-}
-SLURM = {"job": ("jobid",), "state": ("state",), "start": ("start",), "end": ("end",)}
-
-PLANNED = {"yes": True, "true": True, "1": True, "planned": True, "y": True}
-PLANNED |= {"no": False, "false": False, "0": False, "unplanned": False, "n": False, "": False}
-
-# Slurm's job states (slurm.schedmd.com/job_state_codes.html). A failure: the job stopped without having
-# ended and without its owner's wish. A planned stop: it ended, reached its time limit, or was cancelled.
-FAILURE_STATES = ("BOOT_FAIL", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REQUEUED", "SPECIAL_EXIT")
-PLANNED_STATES = ("CANCELLED", "COMPLETED", "DEADLINE", "REVOKED", "TIMEOUT")
-UNENDED_STATES = ("COMPLETING", "CONFIGURING", "PENDING", "RESIZING", "RUNNING", "STOPPED", "SUSPENDED")
-
-MOST_WHILE_DOWN = 0.1  # above this share of the failures, downtimes cannot be those of the one job
-_ZONED = r"[T ].*(?:[Zz]|[+-]\d\d(?::?\d\d)?)$"
-_OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+USED = "used as a failure"
+_MOMENT = 1e-6  # seconds: the times in a log are not told apart below this
+MOST_WHILE_DOWN = 0.1  # a job that is down cannot fail: above this share, the downtimes are of something else
 
 
 @dataclass(frozen=True)
 class Log:
-    """A failure log that was read. All durations are seconds.
+    """A failure log that was read. All durations are in seconds.
 
-    rows : every data row of the file, in order of time: line, time, end, cause, left_out ("" if the row
-        is a failure that counts, otherwise why it does not).
+    name : the file's name.
+    rows : every row of the file in order of time, indexed by its line, with the columns time, end, cause,
+        planned, lost_s and fate (`USED`, or why the row is left out).
     start, end : the window of observation.
-    gaps : running time before each failure that counts, since the one before it or the window's start.
-    unfinished : running time from the last failure to the window's end, a gap whose end was not seen.
-    ends_with_failure : whether the window was closed by its last failure, not by a date.
+    gaps : running time before each failure, since the one before it or since the window opened.
+    unfinished : running time from the last failure to the window's end: a gap whose end was not seen.
+    ends_with_failure : whether the last failure closed the window, and not a date.
+    clock_stops : whether any row says when the job ran again, so that the gaps leave out the time it was down.
     restarts : for the failures that state it, the time until the job ran again.
     lost : for the failures that state it, the work lost.
-    notes : what the reader took for granted, in sentences.
+    notes : how the file was read, in sentences.
     """
 
     name: str
@@ -65,26 +43,35 @@ class Log:
     gaps: np.ndarray
     unfinished: float
     ends_with_failure: bool
+    clock_stops: bool
     restarts: np.ndarray
     lost: np.ndarray
     notes: tuple
 
     @property
     def running(self):
-        """The time during which the job ran and could fail."""
+        """How long the job ran within the window: the time in which it could fail."""
         return float(self.gaps.sum() + self.unfinished)
 
     @property
     def failures(self):
-        """The rows that count, as a DataFrame."""
-        return self.rows[self.rows["left_out"] == ""]
+        """The rows that count."""
+        return self.rows[self.rows["fate"] == USED]
+
+    def wall_gaps(self, restart):
+        """Time on the wall clock before each failure, as `youngdaly.replay` takes it, for a given restart time."""
+        return self.gaps + restart if self.clock_stops else self.gaps
 
     def accounting(self):
-        """Rows by what became of them: a Series from "used as failures" and each reason to a count."""
-        reasons = self.rows["left_out"].where(self.rows["left_out"] != "", "used as failures")
-        counts = reasons.value_counts()
-        used = counts.get("used as failures", 0)
-        return pd.concat([pd.Series({"used as failures": used}), counts.drop("used as failures", errors="ignore")])
+        """What became of the rows: a DataFrame with the columns fate, rows and lines (the first of them)."""
+        lines = {USED: []} | {fate: sorted(group.index) for fate, group in self.rows.groupby("fate")}
+        return pd.DataFrame(
+            {
+                "fate": lines.keys(),
+                "rows": map(len, lines.values()),
+                "lines": [", ".join(map(str, which[:40])) + " …" * (len(which) > 40) for which in lines.values()],
+            }
+        )
 
 
 def read(
@@ -105,311 +92,228 @@ def read(
 
     Parameters
     ----------
-    path : a CSV file whose first line names the columns, or the output of `sacct --parsable2` with JobID,
-        State, Start and End; UTF-8, also compressed (.gz, .bz2, .xz). Times are ISO 8601.
-    columns : what the columns are, where their names (`ROLES`) do not say: "time=failed,cause=why". An empty
-        name ignores a column: "end=".
-    delimiter : by default a comma, or "|" in Slurm accounting.
-    zone : zone of times that state none: "+08:00", "Europe/Paris". By default such times are one local clock
-        that is never put forward or back. Times with a zone are converted to UTC.
-    window_start, window_end : the time of observation. By default from the first row to the last.
-    keep_only : the rows to look at: "system=20", or "JobName=train".
-    leave_out_causes : causes not to count as failures, separated by commas.
-    failure_states : the Slurm states that are failures; the other final states are planned stops.
-    same_stop_s : a failure at most this much running time after the one before it is the same stop.
-        By default only simultaneous rows are.
-    bad_rows : "refuse" a file with an unreadable row, or "leave_out" such rows and count them.
+    path : a CSV file whose first line names the columns, or what `sacct --parsable2` prints, with JobID,
+        State, Start and End. UTF-8, may be compressed (.gz, .bz2, .xz). Times are ISO 8601.
+    columns : what the columns are, where their names do not say (`log_files.CSV_ROLES`):
+        "time=failed_at,cause=why". "end=" ignores the column that would be the end.
+    delimiter : by default a comma, and "|" for Slurm accounting.
+    zone : the zone of times that state none: "+08:00", "Europe/Paris". By default they are one local clock
+        that is never put forward or back. Times that state a zone are converted to UTC.
+    window_start, window_end : the window of observation. By default from the first row to the last.
+    keep_only : look at these rows alone: "system=20", "JobName=train".
+    leave_out_causes : causes that are not to count, separated by commas.
+    failure_states : the Slurm states that are failures; every other end of a job is a planned stop.
+    same_stop_s : a failure after at most this much running time is the same stop as the one before it.
+        By default only rows of the same time are.
+    bad_rows : "refuse" a file with a row that cannot be read, or "leave_out" such rows and count them.
 
     Returns
     -------
-    Log. A row at the very start of the window opens it and is no failure: the gap before it was not seen.
+    Log. A failure at the very start of the window opens it and does not count: the gap before it was not seen.
 
     Raises
     ------
-    ValueError that names file, line and remedy.
+    ValueError that names the file, the line where there is one, and the remedy.
     """
     path = Path(path)
-    name = path.name
-    if bad_rows not in ("refuse", "leave_out"):
-        raise ValueError(f"bad_rows = {bad_rows!r}: give refuse or leave_out")
-    if not same_stop_s >= 0:
-        raise ValueError(f"same_stop_s = {same_stop_s!r}: give seconds, 0 or more")
-    table, lines = _table(name, _text(path), delimiter)
-    roles, notes = _roles(name, table.columns, _pairs("columns", columns))
-    rows = (_slurm_rows if "job" in roles else _csv_rows)(name, table, lines, roles, zone, failure_states, notes)
-    rows = rows.assign(line=lines, left_out="")
-    _leave_out(rows, (table == "").all(axis=1), "blank line")
-    _leave_out(rows, rows["skip"] != "", rows["skip"])
-    for column, wanted in _pairs("keep_only", keep_only).items():
-        if column not in table.columns:
-            raise ValueError(f"keep_only = {keep_only!r}: no column {column!r}; there are: {', '.join(table.columns)}")
-        if not (table[column] == wanted).any():
-            raise ValueError(f"keep_only = {keep_only!r}: no row of {name} has {column} = {wanted!r}")
-        _leave_out(rows, table[column] != wanted, f"not {column} = {wanted}")
-    bad = (rows["problem"] != "") & (rows["left_out"] == "")
-    if bad.any() and bad_rows == "refuse":
-        first = rows[bad].iloc[0]
-        more = f" ({bad.sum() - 1} more such rows follow)" if bad.sum() > 1 else ""
-        raise ValueError(
-            f"{name}, line {first['line']}: {first['problem']}{more}; correct the file, or leave such rows out "
-            "and counted with bad_rows=leave_out"
-        )
-    _leave_out(rows, bad, "unreadable")
-    return _counted(name, rows, table, window_start, window_end, leave_out_causes, same_stop_s, notes)
-
-
-def _text(path):
-    """The file's text, or an error that says what the file is instead."""
-    if not path.is_file():
-        raise ValueError(f"{path}: no such file; give the path of a failure log")
     try:
-        with _OPENERS.get(path.suffix, open)(path, "rb") as file:
-            raw = file.read()
-    except (OSError, EOFError, lzma.LZMAError) as error:
-        raise ValueError(f"{path.name}: cannot be read ({error}); give a CSV file") from None
-    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise ValueError(f"{path.name} is UTF-16 text: save it as UTF-8")
-    if b"\0" in raw:
-        raise ValueError(f"{path.name} is no text file: give a CSV file, or the output of sacct --parsable2")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path.name}, line {line}: not UTF-8 text; save the file as UTF-8") from None
-    if not text.strip():
-        raise ValueError(f"{path.name} is empty: give a log with a header line and one line for each stop")
-    return text
+        texts = {
+            "columns": columns, "delimiter": delimiter, "zone": zone, "window_start": window_start,
+            "window_end": window_end, "keep_only": keep_only, "leave_out_causes": leave_out_causes,
+            "failure_states": failure_states,
+        }  # fmt: skip
+        for option, text in texts.items():
+            if not isinstance(text, str):
+                raise ValueError(f"{option} = {text!r}: give a text")
+        if bad_rows not in ("refuse", "leave_out"):
+            raise ValueError(f"bad_rows = {bad_rows!r}: give refuse or leave_out")
+        if not 0 <= same_stop_s < np.inf:
+            raise ValueError(f"same_stop_s = {same_stop_s!r}: give a number of seconds, 0 or more")
+        table = cells(path, delimiter)
+        rows, notes = stops(table, columns, zone, failure_states)
+        rows["fate"] = rows["skip"]
+        _keep_only(rows, table, keep_only)
+        _leave_out_bad(rows, bad_rows)
+        start, end = _window(rows, window_start, window_end, zone, notes)
+        begins, ends = _down(rows, start, end, notes)
+        _leave_out(rows, rows["time"] < start, "before the window")
+        _leave_out(rows, rows["time"] > end, "after the window")
+        _leave_out(rows, table.duplicated(), "the same, cell by cell, as another row")
+        _leave_out(rows, rows["planned"], "planned stop")
+        _leave_out_causes(rows, leave_out_causes)
+        return _log(path.name, rows, start, end, window_end == "", same_stop_s, begins, ends, notes)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
-def _table(name, text, delimiter):
-    """The cells as a DataFrame of str, and the line of the file each row begins on."""
-    first = text.lstrip().splitlines()[0]
-    if not delimiter:
-        delimiter = "|" if "|" in first and "jobid" in first.lower() else ","
-    elif len(delimiter) > 1:
-        raise ValueError(f"delimiter = {delimiter!r}: give one character")
-    header = [column.strip() for column in next(csv.reader([first], delimiter=delimiter))]
-    if len(header) == 1:
-        other = next((mark for mark in ";\t|," if mark in first), None)
-        if other:
-            shown = {"\t": "a tab"}.get(other, repr(other))
-            raise ValueError(
-                f"{name}, line 1: no {delimiter!r} separates the columns of {first!r}, but {shown} might; "
-                "if so, say which with delimiter="
-            )
-    twice = sorted({column for column in header if column and header.count(column) > 1})
-    if twice:
-        raise ValueError(f"{name}, line 1: two columns are named {twice[0]!r}; rename one")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            table = pd.read_csv(
-                io.StringIO(text.lstrip(), newline=""), sep=delimiter, dtype=object, na_filter=False,
-                index_col=False, skip_blank_lines=False,
-            )  # fmt: skip
-    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        for line, row in _by_line(text, delimiter):
-            if len(row) > len(header):
-                raise ValueError(
-                    f"{name}, line {line}: {len(row)} columns where the header names {len(header)}; "
-                    "put quotes around text that contains the delimiter"
-                ) from None
-        raise ValueError(f"{name} cannot be split into columns ({error}); look for an unclosed quote") from None
-    table.columns = header
-    if not len(table):
-        raise ValueError(f"{name} has a header but no rows: give one line for each stop")
-    if '"' not in text:
-        return table, np.arange(2, len(table) + 2) + text[: len(text) - len(text.lstrip())].count("\n")
-    starts = [line for line, _ in _by_line(text, delimiter)][1 : len(table) + 1]
-    return table, np.array(starts)
-
-
-def _by_line(text, delimiter):
-    """Each record with the line it begins on; a quoted cell may run over several lines."""
-    skipped = text[: len(text) - len(text.lstrip())].count("\n")
-    reader = csv.reader(io.StringIO(text.lstrip(), newline=""), delimiter=delimiter)
-    begin = 1
-    for row in reader:
-        yield begin + skipped, row
-        begin = reader.line_num + 1
-
-
-def _pairs(option, text):
-    """"a=b,c=d" as a dict."""
-    pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
-    if not all(sign and key.strip() for key, sign, _ in pairs):
-        raise ValueError(f"{option} = {text!r}: write name=value pairs, separated by commas")
-    return {key.strip(): value.strip() for key, _, value in pairs}
-
-
-def _roles(name, header, chosen):
-    """Which column plays which role, and the notes that say so."""
-    lower = {column.lower(): column for column in header}
-    slurm = "jobid" in lower and "state" in lower and "time" not in chosen
-    known = SLURM if slurm else ROLES
-    unknown = sorted(set(chosen) - set(known))
-    if unknown:
-        raise ValueError(f"columns: {unknown[0]!r} is none of {', '.join(known)}")
-    roles = {}
-    for role, names in known.items():
-        found = [lower[n] for n in names if n in lower and lower[n] not in chosen.values()]
-        if role in chosen:
-            if chosen[role] and chosen[role] not in header:
-                raise ValueError(f"columns: {name} has no column {chosen[role]!r}; it has: {', '.join(header)}")
-            found = [chosen[role]] if chosen[role] else []
-        if len(found) > 1:
-            raise ValueError(
-                f"{name}, line 1: {' and '.join(found)} may each be the {role} column; "
-                f"say which with columns={role}={found[0]}"
-            )
-        if found:
-            roles[role] = found[0]
-    required = SLURM if slurm else ("time",)
-    for role in required:
-        if role not in roles:
-            remedy = "ask sacct for JobID,State,Start,End" if slurm else "name it with columns=time=NAME"
-            raise ValueError(
-                f"{name}, line 1: no {role} column among {', '.join(header)}; the first line must name the "
-                f"columns; {remedy}"
-            )
-    for kind in ("downtime", "lost"):
-        several = [roles[role] for role in roles if role.startswith(kind)]
-        if len(several) > 1:
-            raise ValueError(f"{name}, line 1: {' and '.join(several)} both give {kind}; ignore one with columns=")
-    if "end" in roles and any(role.startswith("downtime") for role in roles):
-        down = next(role for role in roles if role.startswith("downtime"))
-        raise ValueError(
-            f"{name}, line 1: {roles['end']} and {roles[down]} both say how long the job was down; "
-            f"ignore one with columns={down}= or columns=end="
-        )
-    ignored = [column for column in header if column and column not in roles.values()]
-    notes = ["Columns used: " + ", ".join(f"{column} as {role}" for role, column in roles.items()) + "."]
-    if ignored:
-        notes.append("Columns not used: " + ", ".join(ignored) + ".")
-    if slurm:
-        notes.append("Slurm accounting: a stop is the end of a job, the job is down until its next start.")
-    return roles, notes
-
-
-def _csv_rows(name, table, lines, roles, zone, failure_states, notes):
-    """The rows of a CSV log: time, end, cause, planned, lost, skip, problem."""
-    rows = pd.DataFrame({"skip": "", "problem": ""}, index=table.index, dtype=object)
-    rows["time"] = _times(name, table[roles["time"]], rows, lines, zone, notes, required=True)
-    rows["end"] = pd.NaT
-    if "end" in roles:
-        rows["end"] = _times(name, table[roles["end"]], rows, lines, zone, notes)
-        if (rows["time"].dt.tz is None) != (rows["end"].dt.tz is None):
-            raise ValueError(
-                f"{name}: of {roles['time']} and {roles['end']} one states its zone and one does not; "
-                "give the zone of the other with zone="
-            )
-    for role in roles:
-        kind, _, unit = role.partition("_")
-        if kind in ("downtime", "lost"):
-            seconds = _numbers(table[roles[role]], rows) * UNITS[unit]
-            if kind == "lost":
-                rows["lost"] = seconds
-            else:
-                rows["end"] = rows["time"] + pd.to_timedelta(seconds, unit="s")
-    _problem(rows, rows["end"] < rows["time"], "it ends before it begins")
-    rows["cause"] = table[roles["cause"]].str.strip() if "cause" in roles else ""
-    rows["planned"] = False
-    if "planned" in roles:
-        flags = table[roles["planned"]].str.strip().str.lower()
-        _problem(rows, ~flags.isin(list(PLANNED)), flags.map("planned = {!r} is neither yes nor no".format))
-        rows["planned"] = flags.map(PLANNED).eq(True)
-        if (flags == "").any():
-            notes.append(f"{(flags == '').sum()} rows leave {roles['planned']} blank: read as not planned.")
-    return rows
-
-
-def _slurm_rows(name, table, lines, roles, zone, failure_states, notes):
-    """The rows of Slurm accounting, as those of a CSV log; a job step is no stop of its own."""
-    wanted = {state.strip().upper() for state in failure_states.split(",") if state.strip()}
-    state = table[roles["state"]].str.strip().str.split().str[0].fillna("").str.upper().str.rstrip("+")
-    known = wanted.union(FAILURE_STATES, PLANNED_STATES, UNENDED_STATES)
-    rows = pd.DataFrame({"skip": "", "problem": ""}, index=table.index, dtype=object)
-    unknown = {"Unknown": "", "None": "", "N/A": ""}
-    start, end = (table[roles[role]].str.strip().replace(unknown) for role in ("start", "end"))
-    rows["start"] = _times(name, start, rows, lines, zone, notes)
-    rows["time"] = _times(name, end, rows, lines, zone, notes)
-    rows["end"] = pd.NaT
-    _problem(rows, rows["time"] < rows["start"], "it ends before it begins")
-    _problem(rows, ~state.isin(known), state.map("{!r} is no job state of Slurm".format))
-    rows.loc[table[roles["job"]].str.contains(".", regex=False), "skip"] = "job step, whose job is counted"
-    rows.loc[(rows["skip"] == "") & (start == ""), "skip"] = "job that never ran"
-    rows.loc[(rows["skip"] == "") & (state.isin(UNENDED_STATES) | (end == "")), "skip"] = "job that has not ended"
-    rows["cause"], rows["planned"] = state, ~state.isin(wanted)
-    notes.append("States that count as failures: " + ", ".join(sorted(wanted)) + ".")
-    return rows
-
-
-def _times(name, cells, rows, lines, zone, notes, required=False):
-    """A column of times; unreadable ones become NaT and a problem of their row."""
-    cells = cells.str.strip()
-    usable = cells.where(cells.str.len() >= 8)  # shorter: a bare year, or "now"
-    try:
-        times = pd.to_datetime(usable, format="ISO8601", errors="coerce")
-    except ValueError:  # with and without a zone, or several zones
-        zoned = cells.str.contains(_ZONED)
-        bare = ~zoned & pd.to_datetime(usable.where(~zoned), format="ISO8601", errors="coerce").notna()
-        if bare.any() and not zone:
-            raise ValueError(
-                f"{name}, line {lines[zoned.to_numpy()][0]} states its zone ({cells[zoned].iloc[0]!r}) but line "
-                f"{lines[bare.to_numpy()][0]} does not ({cells[bare].iloc[0]!r}); "
-                "give the zone of the others with zone=, for example zone=+08:00"
-            ) from None
-        times = pd.to_datetime(usable.where(zoned), format="ISO8601", errors="coerce", utc=True)
-        if bare.any():
-            times = times.fillna(_in_zone(pd.to_datetime(usable.where(bare), format="ISO8601"), zone))
-    readable = times.notna()
-    if times.dt.tz is not None:
-        times = times.dt.tz_convert("UTC")
-    elif zone:
-        times = _in_zone(times, zone)
-    if readable.any():
-        dates = (cells.str.len() <= 10) & readable
-        if dates.any():
-            notes.append(f"{dates.sum()} rows give a date without a time in {cells.name}: read as midnight.")
-        sort = "UTC" if times.dt.tz is not None else "one local clock, as no zone is stated"
-        notes.append(f"Times in {cells.name} are {sort}.")
-    wrong = ~readable & ((cells != "") | required)
-    _problem(
-        rows,
-        wrong,
-        cells.where(wrong, "").map(
-            (str(cells.name) + " = {!r} is no date; write 2022-05-07 or 2022-05-07T20:14").format
-        ),
-    )
-    _problem(rows, readable & times.isna(), f"{cells.name} does not exist, or exists twice, in zone {zone}")
-    return times
-
-
-def _in_zone(times, zone):
-    try:
-        return times.dt.tz_localize(zone, ambiguous="NaT", nonexistent="NaT").dt.tz_convert("UTC")
-    except (KeyError, ValueError, OSError):
-        raise ValueError(f"zone = {zone!r}: give an offset such as +08:00, or a name such as Europe/Paris") from None
-
-
-def _numbers(cells, rows):
-    """A column of numbers, 0 or more; blank cells are NaN."""
-    cells = cells.str.strip()
-    numbers = pd.to_numeric(cells, errors="coerce")
-    wrong = (cells != "") & ~((numbers >= 0) & np.isfinite(numbers))
-    _problem(rows, wrong, cells.map((str(cells.name) + " = {!r} is no number, 0 or more").format))
-    return numbers.where(~wrong)
-
-
-def _problem(rows, where, text):
-    """Note the first problem of each row."""
-    where = where & (rows["problem"] == "")
-    if where.any():
-        rows.loc[where, "problem"] = text if isinstance(text, str) else text[where]
+READING = [name for name, option in signature(read).parameters.items() if option.kind is option.KEYWORD_ONLY]
 
 
 def _leave_out(rows, where, why):
-    """Note why rows do not count; the first reason stays."""
-    where = where & (rows["left_out"] == "")
-    if where.any():
-        rows.loc[where, "left_out"] = why if isinstance(why, str) else why[where]
+    """Give the rows `where` a fate, unless they have one."""
+    rows.loc[where & (rows["fate"] == ""), "fate"] = why
+
+
+def _keep_only(rows, table, keep_only):
+    for column, wanted in pairs("keep_only", keep_only).items():
+        if column not in table:
+            raise ValueError(f"keep_only = {keep_only!r}: there is no column {column!r} in {', '.join(table.columns)}")
+        if wanted not in set(table[column]):
+            raise ValueError(f"keep_only = {keep_only!r}: no row has {column} = {wanted!r}")
+        _leave_out(rows, table[column] != wanted, f"not {column}={wanted}")
+
+
+def _leave_out_bad(rows, bad_rows):
+    bad = (rows["fate"] == "") & (rows["problem"] != "")
+    if bad_rows == "refuse" and bad.any():
+        line = bad.idxmax()
+        more = f" (and {bad.sum() - 1} more that cannot be read)" if bad.sum() > 1 else ""
+        raise ValueError(
+            f"line {line}: {rows.loc[line, 'problem']}{more}; correct the file, or have such rows left out and "
+            "counted with bad_rows=leave_out"
+        )
+    _leave_out(rows, bad, "cannot be read")
+
+
+def _leave_out_causes(rows, causes):
+    candidates = rows[rows["fate"] == ""]
+    for cause in (text.strip() for text in causes.split(",") if text.strip()):
+        if cause not in set(rows["cause"]):
+            known = ", ".join(sorted(set(rows["cause"]))[:20])
+            raise ValueError(f"leave_out_causes = {causes!r}: no row has the cause {cause!r}; there are {known}")
+        _leave_out(rows, candidates["cause"].eq(cause).reindex(rows.index, fill_value=False), f"cause {cause}")
+
+
+def _window(rows, window_start, window_end, zone, notes):
+    """The window's two ends: as given, or from the first row (or the first job's start) to the last."""
+    times = rows.loc[rows["fate"] == "", ["start", "time"]]
+    if times["time"].isna().all():
+        raise ValueError(f"none of its {len(rows)} rows is a stop with a time; give a log with at least one")
+    aware = rows["time"].dt.tz is not None
+    ends = []
+    for name, text, default in (
+        ("window_start", window_start, times.min().min()),
+        ("window_end", window_end, times["time"].max()),
+    ):
+        at = iso(pd.Series([text]))[0] if text else default
+        if pd.isna(at):
+            raise ValueError(f"{name} = {text!r}: write 2022-05-07 or 2022-05-07T20:14")
+        if text and aware and at.tz is None and zone:
+            at = at.tz_localize(zone)
+        if (at.tz is not None) != aware:
+            zoned = "with a zone, as the log's times have one" if aware else "without a zone, as the log's times"
+            raise ValueError(f"{name} = {text!r}: write it {zoned}")
+        ends.append(at.tz_convert("UTC") if aware else at)
+    start, end = ends
+    if not start < end:
+        raise ValueError(
+            f"the window is empty, from {start} to {end}; give a window_start and a window_end around the log"
+        )
+    within = times["time"].between(start, end)
+    if not within.any():
+        raise ValueError(
+            f"no row lies in the window from {start} to {end}: the rows run from {times['time'].min()} to "
+            f"{times['time'].max()}"
+        )
+    how = {(False, False): "as given", (True, True): "from the first row to the last, as none was given"}
+    how = how.get((window_start == "", window_end == ""), "one end given, the other the log's own")
+    length = duration((end - start).total_seconds())
+    notes.append(f"Window: {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} ({length}), {how}.")
+    if not times["time"].dropna().is_monotonic_increasing:
+        notes.append("The rows were not in order of time; they were sorted.")
+    return start, end
+
+
+def _merged(begins, ends):
+    """Intervals joined where they touch or overlap: sorted begins and ends."""
+    order = np.argsort(begins, kind="stable")
+    begins, ends = begins[order], np.maximum.accumulate(ends[order])
+    apart = begins[1:] > ends[:-1]
+    return begins[np.r_[True, apart]], ends[np.r_[apart, True]]
+
+
+def _down(rows, start, end, notes):
+    """When the job was down, as sorted, disjoint begins and ends in seconds since the window's start."""
+    told = rows[rows["fate"].isin(["", "job that has not ended"])]
+    if told["start"].notna().any():  # Slurm says when jobs ran; the job is down in between
+        runs = told[told["start"].notna()]
+        begins = _seconds(runs["start"], start)
+        ends = np.maximum(begins, _seconds(runs["time"].fillna(end), start))
+        from_, to = _merged(begins, ends)
+        if (ends - begins).sum() > 1.01 * (to - from_).sum():
+            notes.append(
+                "Jobs overlap in time, so the failures of several jobs are counted together; "
+                "for one job's failures, pick it with keep_only, for example keep_only=JobName=NAME."
+            )
+        return np.r_[-np.inf, to], np.r_[from_, np.inf]
+    down = told[told["end"].notna()]
+    if down.empty:
+        notes.append(
+            "No row says when the job ran again: the time between failures includes the restarts, "
+            "and the restart time has to be given."
+        )
+        return np.array([]), np.array([])
+    if len(down) < len(told):
+        notes.append(
+            "Rows that do not say when the job ran again, so that their downtime counts as running time: "
+            f"{len(told) - len(down)}."
+        )
+    return _merged(_seconds(down["time"], start), _seconds(down["end"], start))
+
+
+def _seconds(times, start):
+    return (times - start).dt.total_seconds().to_numpy()
+
+
+def _log(name, rows, start, end, window_is_rows, same_stop_s, begins, ends, notes):
+    """The `Log` of rows whose fate is known but for the failures (fate ""), given when the job was down."""
+    rows = rows.sort_values(["time", "end", "cause"], kind="stable")
+    window = (end - start).total_seconds()
+    clipped = np.clip(begins, 0, window), np.clip(ends, 0, window)
+
+    at = _seconds(rows["time"], start)
+    block = np.searchsorted(begins, at, "right") - 1  # the last time the job went down, by then; -1 if never
+    padded_begins, padded_ends = np.r_[begins, -np.inf], np.r_[ends, -np.inf]
+    _leave_out(rows, at <= 0, "opens the window")
+    inside = (padded_begins[block] < at) & (at < padded_ends[block])
+    candidates = (rows["fate"] == "").to_numpy()
+    if (inside & candidates).sum() > max(2, MOST_WHILE_DOWN * candidates.sum()):
+        raise ValueError(
+            f"{(inside & candidates).sum()} of {candidates.sum()} failures happen while the job is still down "
+            "from an earlier row, so the downtimes are not those of one job; ignore them with columns=end= "
+            "(or columns=downtime_min=), and give the restart time"
+        )
+    _leave_out(rows, inside, "while the job was down")
+
+    def ran(seconds):
+        """Running time from the window's start."""
+        last = np.searchsorted(clipped[0], seconds, "right")
+        down = np.r_[0, np.cumsum(clipped[1] - clipped[0])][last]
+        return seconds - down + np.maximum(0, np.r_[-np.inf, clipped[1]][last] - seconds)
+
+    _leave_out(rows, ran(at) < _MOMENT, "opens the window")  # after a stop that lasted from its start
+    failed = np.flatnonzero(rows["fate"] == "")
+    clock = ran(at[failed])
+    again = np.diff(clock, prepend=-np.inf) <= max(same_stop_s, _MOMENT)
+    close = f"within {duration(same_stop_s)} of" if same_stop_s else "at the same time as"
+    rows.loc[rows.index[failed[again]], "fate"] = f"{close} another failure"
+    rows.loc[rows["fate"] == "", "fate"] = USED
+    failed, clock = failed[~again], clock[~again]
+
+    total = float(ran(np.array([window]))[0])
+    gaps = np.diff(clock, prepend=0.0)
+    restarts = (padded_ends[block] - at)[failed][padded_begins[block[failed]] == at[failed]]
+    lost = rows["lost_s"].to_numpy()[failed]
+    return Log(
+        name=name,
+        rows=rows.drop(columns=["skip", "start"]),
+        start=start,
+        end=end,
+        gaps=gaps,
+        unfinished=total - float(gaps.sum()),
+        ends_with_failure=bool(window_is_rows and len(failed) and at[failed[-1]] == window),
+        clock_stops=len(begins) > 0,
+        restarts=restarts[np.isfinite(restarts)],
+        lost=lost[~np.isnan(lost)],
+        notes=tuple(notes),
+    )

@@ -1,13 +1,15 @@
 """Numbers as a reader wants them: a duration in a human unit, a share in percent, a size in bytes."""
 
+import re
 from math import floor, inf, log10
 from numbers import Real
 
 from youngdaly.data import UNITS
 
-_TIMES = {unit: UNITS[unit] for unit in ("s", "min", "h", "d", "yr")}
-_DECIMAL = {"B": 1} | {prefix + "B": 1000.0**power for power, prefix in enumerate("kMGTPE", start=1)}
-_BINARY = {"B": 1} | {prefix + "iB": 1024.0**power for power, prefix in enumerate("KMGTPE", start=1)}
+_QUANTITY = re.compile(r"[\d.,]+ \S+")  # a number and its unit: never on two lines of a table
+TIMES = {unit: UNITS[unit] for unit in ("s", "min", "h", "d", "yr")}
+DECIMAL = {"B": 1} | {prefix + "B": 1000.0**power for power, prefix in enumerate("kMGTPE", start=1)}
+BINARY = {"B": 1} | {prefix + "iB": 1024.0**power for power, prefix in enumerate("KMGTPE", start=1)}
 
 
 def _decimals(number, significant):
@@ -40,7 +42,7 @@ def _checked(name, number, most=inf, accepted="a finite number, 0 or more"):
 def duration(seconds, significant=2):
     """268.9 → '4.5 min': in the largest unit that leaves at least 1 of it."""
     _checked("seconds", seconds)
-    return _in_largest(seconds, _TIMES, significant)
+    return _in_largest(seconds, TIMES, significant)
 
 
 def percent(share, decimals=1):
@@ -52,7 +54,7 @@ def percent(share, decimals=1):
 def size(number, binary=False, significant=3):
     """6.48e12 → '6.48 TB', or in binary units '5.89 TiB'."""
     _checked("number", number)
-    return _in_largest(number, _BINARY if binary else _DECIMAL, significant)
+    return _in_largest(number, BINARY if binary else DECIMAL, significant)
 
 
 def rate(bytes_per_second):
@@ -61,10 +63,13 @@ def rate(bytes_per_second):
 
 
 def markdown(rows, **columns):
-    """A DataFrame (its index left out) as a Markdown object that a chapter shows as a table."""
+    """What a chapter shows as text: a DataFrame as a table, its index left out, or a sentence as it is."""
     from IPython.display import Markdown  # only chapters need it, and it is slow to import
 
-    return Markdown(rows.rename(columns=columns).to_markdown(index=False, disable_numparse=True))
+    if isinstance(rows, str):
+        return Markdown(rows)
+    unbroken = rows.map(lambda e: e.replace(" ", "\N{NO-BREAK SPACE}") if _QUANTITY.fullmatch(str(e)) else e)
+    return Markdown(unbroken.rename(columns=columns).to_markdown(index=False, disable_numparse=True))
 
 
 def answer(tau, shares):
