@@ -22,7 +22,7 @@ from IPython.display import display
 PARAMETERS = {
     # name:                  (calm, rough, named in the error)
     "bandwidth_bytes_per_s": (5e10, 7e12, "B"),
-    "burst_gap_s": (60, 900.0, "within"),
+    "burst_gap_s": (60, 900.0, "gap"),
     "burst_size": (2, 6, "size"),
     "bytes_per_param": (12, 18, "b"),
     "check_every_steps": (4, 16, "every"),

@@ -1,7 +1,13 @@
-"""How Often to Save: the small module that the book's text and its tests share.
+"""How Often to Save: the module that the book's text and its tests share.
 
-Rooms, from the ground up: `data` (published facts) · `formulas` (SymPy, each written once) ·
-`evaluation` (numbers from formulas) · `processes` (how failures come) ·
-`replay` (what a job really did, without any formula) · `claims` (published statements recomputed) ·
-`text` (numbers as words) · `figures` (pictures).
+Rooms, from the ground up:
+
+- `data` (published facts) and `text` (numbers as words);
+- `formulas` (SymPy, each written once; `exact`, `rules` and `operations` extend it), `evaluation` (numbers from
+  them), `claims` and `runs` (published statements and runs recomputed), `scale` (jobs of any size);
+- `processes` (how failures come), `replay` and `levels` (what a job really did: no formula in them), `placement`
+  and `spares` (copies and nodes in reserve), `stragglers`;
+- `toy`, `layout`, `corruption`: a small training run, its state over ranks, and bits that flip;
+- `log_files`, `logs`, `failures` (a log, and what it says), `cases`, `advice`, `report` (a report on it);
+- `figures` (pictures) and `printing` (formulas as JavaScript for the workshop).
 """
