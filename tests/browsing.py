@@ -18,6 +18,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # As root in a container there is no sandbox; nothing of the browser's own may go out.
 FLAGS = """--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
     --disable-component-update --disable-sync""".split()
+ABORTED = "net::ERR_ABORTED"
 DESKTOP, PHONE, NARROWEST = 1280, 390, 320
 # The theme's faults are mended in web/, so there are no exceptions. The rule by name is one that the theme breaks and
 # that axe leaves out unless it is asked for.
@@ -85,7 +86,8 @@ def window(browser):
         contexts.append(context)
         page = context.new_page()
         page.on("request", lambda r: wrong.append(f"outside: {r.url}") if not is_inside(r.url, home) else None)
-        page.on("requestfailed", lambda r: wrong.append(f"failed: {r.url}"))
+        # A page that is left before all of it has come breaks its own requests off.
+        page.on("requestfailed", lambda r: wrong.append(f"{r.failure}: {r.url}") if r.failure != ABORTED else None)
         page.on("response", lambda r: wrong.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
         page.on("console", lambda m: wrong.append(f"{m.type}: {m.text}") if m.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: wrong.append(f"error: {error}"))

@@ -75,6 +75,8 @@ PARAMETERS = {
 }
 SETS = {"calm": 0, "rough": 1}
 IMPOSSIBLE = (-1.0, 0, float("nan"))
+# A save may be durable as soon as training runs again. A seed is no quantity: NumPy refuses what it cannot take.
+POSSIBLE = {("drain_s", 0), *(("seed", number) for number in IMPOSSIBLE)}
 MINUTES_PER_CELL = 1
 
 
@@ -284,7 +286,7 @@ def run(page, **numbers):
         for page in NOTEBOOKS
         for name in parameters(page)
         for number in IMPOSSIBLE
-        if name in PARAMETERS and name != "seed"  # no quantity; NumPy refuses what it cannot take
+        if name in PARAMETERS and (name, number) not in POSSIBLE
     ],
 )
 def test_stops_at_an_impossible_parameter(page, name, number, monkeypatch):

@@ -45,10 +45,11 @@ def test_next_and_previous_lead_through_the_book(window, site):
     visited = [page.url]
     while page.locator(".right-next").count():
         page.locator(".right-next").click()
+        page.wait_for_url(lambda url: url != visited[-1])
         visited.append(page.url)
     assert visited == [f"{site}/{name}.html" for name in PAGES]
     page.locator(".left-prev").click()
-    assert page.url == visited[-2]
+    page.wait_for_url(visited[-2])
 
 
 def test_search_finds_a_word(window, site):

@@ -49,6 +49,8 @@ def test_a_ring_loses_twice_as_often_as_pairs_when_two_nodes_fail():
         ({"copies": 0}, "copies = 0: give a whole number, 1 or more"),
         ({"copies": 3}, "nodes = 8 cannot be parted into groups of 3"),
         ({"failed": 1.5}, "failed = 1.5: give a whole number"),
+        ({"nodes": np.nan}, "nodes = nan: give a whole number, 2 or more"),
+        ({"nodes": np.inf}, "nodes = inf: give a whole number, 2 or more"),
         ({"placement": "tree"}, "placement = 'tree': choose one of groups, ring"),
     ],
 )

@@ -9,7 +9,7 @@ PLACEMENTS = ("groups", "ring")
 
 def _checked(nodes, copies, failed, placement):
     for name, number, least in (("nodes", nodes, 2), ("copies", copies, 1), ("failed", failed, 0)):
-        if isinstance(number, bool) or number != int(number) or number < least:
+        if isinstance(number, bool) or not number >= least or number % 1:  # a NaN fails the comparison
             raise ValueError(f"{name} = {number!r}: give a whole number, {least} or more")
     if copies > nodes or failed > nodes:
         name, number = ("copies", copies) if copies > nodes else ("failed", failed)
