@@ -28,7 +28,7 @@ refresh: $(ENVIRONMENT)  ## run all chapters and store their outputs and the pic
 	$(BIN)/python images/extract.py
 
 report: $(ENVIRONMENT)  ## a report on your failure log: make report LOG=my_log.csv write_s=40 restart_s=600
-	@$(BIN)/python -m youngdaly.report $(foreach name,$(filter-out PYTHON,$(.VARIABLES)),$(if $(filter command,$(origin $(name))),'$(name)=$($(name))'))
+	@$(BIN)/python -m youngdaly.report $(foreach name,$(filter-out PYTHON,$(.VARIABLES)),$(if $(filter command,$(origin $(name))),'$(name)=$(subst ','\'',$($(name)))'))
 
 bench: $(ENVIRONMENT)  ## compare speed with NumPy alone, SimPy, mlsysim and formulas written by hand
 	$(BIN)/pip install --quiet --disable-pip-version-check -r bench/requirements.txt

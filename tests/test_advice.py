@@ -1,11 +1,16 @@
 """From a log to advice: the two logs of the book, the numbers that are filled in, and logs at the edge."""
 
+import re
+
+import nbformat
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from youngdaly import advice, formulas
 from youngdaly.cases import NUMBERS, PUBLISHED, read_case
-from youngdaly.data import fact, table
+from youngdaly.data import DATA, fact, table
 from youngdaly.evaluation import value
 from youngdaly.failures import survival
 from youngdaly.figures import failures_over_time, gaps_that_last
@@ -28,6 +33,10 @@ def everything(case):
         "levers": advice.levers(case), "targets": advice.targets(case), "keep": advice.keep(case),
         "summary": advice.summary(case, looks, TOLERATED),
     }  # fmt: skip
+
+
+def _looks(case):
+    return advice.randomness(case, np.random.default_rng(0))
 
 
 @pytest.fixture
@@ -75,7 +84,18 @@ def test_the_advice_for_bloom():
     words = everything(read_case("bloom176b_incidents", price_per_device_hour=2.0))
     assert "before anybody noticed" in words["lost_work"] and "notice failures at once" in words["summary"]
     assert "too few to tell" in words["looks"].iloc[0, 1]
-    assert "in money" in words["bill"] and "in money" in words["advice"]
+    assert "a day, in the currency of the price" in words["bill"]
+    assert "a day, in the currency of the price" in words["advice"]
+
+
+def test_the_summary_states_the_loss_by_the_log_where_the_log_knows_better():
+    """So what noticing failures at once would gain is no more than the loss that is stated."""
+    summary = advice.summary(bloom := read_case("bloom176b_incidents"), _looks(bloom), TOLERATED)
+    shares = dict(re.findall(r"(lost by the formula|By the log it is|notice failures at once)\D*?([\d.]+) %", summary))
+    by_formula = float(re.search(r"([\d.]+) % of the time is lost by the formula", summary)[1])
+    assert by_formula < float(shares["notice failures at once"]) < float(shares["By the log it is"])
+    glm = read_case("glm130b_incidents")
+    assert "By the log" not in advice.summary(glm, _looks(glm), TOLERATED)
 
 
 # --- Numbers that are filled in -------------------------------------------------------------------------------------
@@ -90,8 +110,17 @@ def test_numbers_that_are_given_win_over_published_ones():
 def test_the_write_time_is_state_over_bandwidth(log):
     case = read_case(log([3, 5]), restart_s=60, state_bytes=6e12, bandwidth_bytes_per_s=2e12)
     assert case.numbers["write_s"] == 3.0 and set(case.numbers) < set(NUMBERS)
-    measured = read_case(log([3, 5]), restart_s=60, write_s=5, state_bytes=6e12, bandwidth_bytes_per_s=2e12)
-    assert measured.numbers["write_s"] == 5
+    agreed = read_case(log([3, 5]), restart_s=60, write_s=3.01, state_bytes=6e12, bandwidth_bytes_per_s=2e12)
+    assert agreed.numbers["write_s"] == 3.01
+    given = read_case("glm130b_incidents", state_bytes=6e12, bandwidth_bytes_per_s=2e12)
+    assert given.numbers["write_s"] == 3.0  # what is given wins over what is published
+
+
+def test_a_price_without_devices_is_said_not_to_be_used(log):
+    alone = read_case(log([3, 5]), restart_s=60, write_s=5, price_per_device_hour=2)
+    assert "not used" in advice.inputs(alone).set_index("quantity").loc["price of a device-hour", "from"]
+    both = read_case(log([3, 5]), restart_s=60, write_s=5, price_per_device_hour=2, devices=8)
+    assert "not used" not in "".join(advice.inputs(both)["from"])
 
 
 def test_the_restart_time_is_the_mean_of_the_log():
@@ -111,6 +140,25 @@ def test_no_other_number_of_steps_loses_less(log, step):
 def test_without_a_step_the_best_interval_is_advised(log):
     case = read_case(log([1, 3, 4]), write_s=30, restart_s=600)
     assert case.advised == case.best == pytest.approx(value(formulas.YOUNG, delta=30.0, M=4 / 3 * 86400))
+
+
+@given(days=st.lists(st.floats(0.01, 90), min_size=1, max_size=6), write=st.floats(0.1, 300), r=st.floats(0.1, 600),
+       censored=st.booleans())  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_the_claims_of_the_chapter_hold_for_any_log(tmp_path_factory, days, write, r, censored):
+    """What its cells assert, taken from the chapter."""
+    path = tmp_path_factory.mktemp("any") / "any.csv"
+    times = np.datetime64("2022-01-01") + np.cumsum(np.array(days) * 86400).astype("timedelta64[s]")
+    path.write_text("time,planned\n2022-01-01,yes\n" + "".join(f"{time},no\n" for time in times))
+    case = read_case(str(path), {"window_end": "2024-01-01"} if censored else None, write_s=write, restart_s=r)
+    assume(case.least_loss() < 0.9)
+    *_, advised, shorter = advice.replayed(case).values()
+    cells = nbformat.read(DATA.parent / "chapters" / "your_cluster.ipynb", as_version=4).cells
+    asserts = [line for cell in cells if cell.cell_type == "code" for line in cell.source.splitlines()
+               if line.startswith("assert") and "fates" not in line]  # fmt: skip
+    assert len(asserts) == 3
+    for line in asserts:
+        exec(line, {"case": case, "advised": advised, "shorter": shorter})
 
 
 # --- What the tables say --------------------------------------------------------------------------------------------
@@ -166,6 +214,34 @@ def test_logs_at_the_edge_still_get_advice(log, days, numbers):
     assert all(len(words) for words in everything(read_case(log(days), **numbers)).values())
 
 
+@pytest.mark.parametrize(("now", "worth"), [
+    (10, "as it is now, more than all of the time is lost, to first order."), (86400, "% of the time."),
+])  # fmt: skip
+def test_a_bad_interval_is_the_first_thing_to_change(log, now, worth):
+    case = read_case(log([1, 3, 4]), write_s=30, restart_s=60, interval_s=now)
+    summary = advice.summary(case, _looks(case), TOLERATED).splitlines()
+    assert "is not good" in summary[0] and "of the time is then lost" in summary[2]
+    assert f"**save every {case.named(case.advised)}**" in summary[-1] and summary[-1].endswith(worth)
+    assert not re.search(r"\ball more\b|\b0\.00 %|than all more", "".join(summary) + advice.advice(case, TOLERATED))
+    if now == 10:
+        assert "more than all of the time is lost with it, to first order" in summary[0]
+        assert "gain" not in advice.advice(case, TOLERATED)
+
+
+def test_what_costs_next_to_nothing_is_not_called_nothing(log):
+    case = read_case(log(range(1, 400)), write_s=1e-3, restart_s=60)
+    assert "failure interval better costs less than 0.01 %" in advice.advice(case, TOLERATED)
+
+
+def test_planned_stops_are_said_to_be_left_out():
+    glm = read_case("glm130b_incidents")
+    planned = glm.log.rows[glm.log.rows["fate"] == "planned stop"]
+    words = f"Planned stops are left out ({len(planned)}, 1.3 d of downtime in the {planned['end'].count()} that state it)"
+    assert words in advice.bill(glm) and words in advice.summary(glm, _looks(glm), TOLERATED)
+    bloom = read_case("bloom176b_incidents")
+    assert "Planned stops are left out (9)." in advice.bill(bloom)
+
+
 def test_the_pictures_show_the_log():
     log = read_case("glm130b_incidents").log
     line, stairs = failures_over_time(log.gaps, log.unfinished).axes[0].lines
@@ -183,6 +259,8 @@ def test_the_pictures_show_the_log():
     ({"state_bytes": 1e12}, "write_s = None: give .*bandwidth_bytes_per_s"),
     ({"write_s": 5}, "restart_s = None: the log does not say"),
     ({"write_s": -5, "restart_s": 1}, "write_s = -5"),
+    ({"write_s": 5, "state_bytes": 6e12, "bandwidth_bytes_per_s": 2e12},
+     "write_s = 5, but state_bytes over bandwidth_bytes_per_s is 3 s"),
     ({"write_s": "5"}, "write_s = '5'"),
     ({"write_s": 5, "restart_s": 1, "target_loss": 1.5}, "target_loss = 1.5: give a share of time below 1"),
     ({"writes": 5}, "writes = 5: there are only write_s"),

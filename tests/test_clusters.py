@@ -6,7 +6,7 @@ from scipy import integrate, stats
 
 from youngdaly.evaluation import exact_split
 from youngdaly.processes import Bursts, Exponential, Weibull
-from youngdaly.replay import Policy, simulate
+from youngdaly.replay import Policy, replay, simulate
 
 M, R, TAU, DELTA = 11_160.0, 600.0, 267.0, 3.24
 POLICY = Policy(interval=TAU, stall=DELTA, drain=0.0, restart=R)
@@ -32,6 +32,16 @@ def test_bunched_failures_cost_one_level_less_than_the_theory_says(bunched):
     for name in ("restarts", "redone"):
         assert replayed[name] < theory[name] - 4 * errors[name]
     assert replayed["useful"] > theory["useful"] + 4 * errors["useful"]
+
+
+def test_bursts_whose_gaps_hold_several_intervals_can_cost_more():
+    """Less than a constant rate is no law: quiet times save nothing if each gap of a burst is long enough."""
+    rng, gap = np.random.default_rng(1), R + 20 * TAU
+    inside = rng.normal(gap, 0.01 * gap, (100, 1000, 4))
+    gaps = np.concatenate([inside, rng.exponential(5 * M - 4 * gap, (100, 1000, 1))], axis=2).reshape(100, -1)
+    ledger = replay(gaps, POLICY)
+    useful, error = ledger.shares()["useful"], ledger.standard_errors()["useful"]
+    assert useful < exact_split(TAU, DELTA, M, R)["useful"] - 4 * error
 
 
 def test_regular_failures_cost_more():

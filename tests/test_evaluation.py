@@ -165,7 +165,8 @@ def test_the_ledger_of_many_intervals_adds_up_for_each():
 
 def test_a_ledger_that_loses_everything_is_refused():
     message = refused(split, tau=np.array([269.0, 1e6]), **JOB)
-    assert message.startswith("a first-order loss of 44.9 (writing + redone + restarts) is no share of time: ")
+    assert message.startswith("M = 11160.0 is too short for tau = ") and "delta = 3.24, r = 600.0" in message
+    assert "a first-order loss of 44.9 is no share of time" in message
     assert message.endswith("give an interval, write time and restart time well below the failure interval")
     assert "loss of 1 " in refused(split, tau=2.0, delta=1.0, M=4.0, r=1.0)  # exactly 1/2 + 1/4 + 1/4
 
@@ -239,3 +240,11 @@ def test_the_inverse_questions_name_what_is_missing_or_too_much():
     assert "M is missing" in refused(needed, "r", 0.1, delta=3.24)
     assert "r = 600 is not in the formula" in refused(needed, "r", 0.1, delta=3.24, M=11160, r=600)
     assert re.match(r"M \(.*\) = -1: give ", refused(needed, "B", 0.1, S=6.48e12, M=-1, r=600))
+
+
+@pytest.mark.parametrize(("formula", "numbers"), [("LEVEL_LOSS", {"p": 1.5}), ("MISSED_SAVES", {"f": 2})])
+def test_a_share_above_one_is_refused(formula, numbers):
+    job = {"tau": 100, "delta": 1, "M": 1e4, "r": 60, "D": 0} if formula == "LEVEL_LOSS" else {}
+    (name, share), *_ = numbers.items()
+    with pytest.raises(ValueError, match=rf"^{name} \(.*\) = {share}.*: give finite numbers greater than 0 and at most 1"):
+        value(getattr(formulas, formula), **job, **numbers)

@@ -122,7 +122,7 @@ def test_rows_and_causes_can_be_chosen(written):
 
 def test_repair_times_of_single_machines_are_not_taken_for_the_jobs(written):
     rows = "".join(f"2022-05-{day:02d},2022-05-{day + 9:02d}\n" for day in range(1, 20))
-    with pytest.raises(ValueError, match="not those of one job.*columns=end="):
+    with pytest.raises(ValueError, match="lines 3, 4, 5, 6, 7 …: .*not those of one job.*columns=end="):
         read(written("time,end\n" + rows))
 
 
@@ -179,6 +179,16 @@ def test_the_same_log_in_other_dress(written, content):
 def test_other_delimiters_and_compression(written):
     assert same(read(written(LOG)), read(written(LOG.replace(",", ";"), "other.csv"), delimiter=";"))
     assert same(read(written(LOG)), read(written(gzip.compress(LOG.encode()), "other.csv.gz")))
+
+
+@pytest.mark.parametrize("delimiter", ["\t", r"\t", "tab", "TAB"])
+def test_a_tab_may_be_spelt_out(written, delimiter):
+    assert same(read(written(LOG)), read(written(LOG.replace(",", "\t"), "my.tsv"), delimiter=delimiter))
+
+
+def test_a_log_with_job_numbers_need_not_be_slurms(written):
+    text = "jobid,start,end\n1,2022-05-01,\n1,2022-05-02,2022-05-03\n2,2022-05-05,\n"
+    assert list(read(written(text), columns="time=start").gaps / HOUR) == [24, 48]
 
 
 def test_zones_that_are_stated_are_respected(written):
@@ -268,6 +278,13 @@ BAD = {
     "impossible hour": ("time\n2022-05-01T25:00\n", {}, "line 2: time = '2022-05-01T25:00' is no date"),
     "no date": ("time\n2022-05-01\nnow\n", {}, "line 3: time = 'now' is no date"),
     "several": ("time\nx\n2022-05-01\ny\n", {}, r"line 2.*\(and 1 more that cannot be read\).*bad_rows=leave_out"),
+    "too late": ("time\n2022-05-01\n9999-12-31\n", {}, "line 3: time = '9999-12-31' is no date; .*from 1900 to 2199"),
+    "too early": ("time\n0001-01-01\n2022-05-01\n", {}, "line 2: time = '0001-01-01' is no date"),
+    "too late in a zone": ("time\n2022-05-01\n9999-12-31\n", {"zone": "-08:00"}, "line 3: time = '9999-12-31'"),
+    "too early in a zone": ("time\n2022-05-01T00:00Z\n0001-01-01T00:00+08:00\n", {}, "line 3: time = '0001-01-01T00"),
+    "end too late": ("time,end\n2022-05-01,9999-12-31\n", {}, "line 2: end = '9999-12-31' is no date"),
+    "down for ever": ("time,downtime_h\n2022-05-01,1e300\n", {}, "line 2: downtime_h = '1e300' is more than a century"),
+    "window too late": (LOG, {"window_end": "9999-12-31"}, "window_end = '9999-12-31': write"),
     "no time": ("time,cause\n2022-05-01,a\n,b\n", {}, "line 3: it has no time"),
     "mixed zones": ("time\n2022-05-01T00:00Z\n2022-05-02T00:00\n", {}, "line 3: .* states no zone, while line 2"),
     "mixed columns": ("time,end\n2022-05-01T00:00Z,2022-05-02T00:00\n", {}, "only one states its zone.*zone="),
@@ -314,6 +331,12 @@ BAD = {
     "Slurm state": (SLURM.replace("TIMEOUT", "TIRED"), {}, "line 4: State = 'TIRED' is no job state of Slurm"),
     "Slurm states": (SLURM, {"failure_states": "NODEFAIL"}, "failure_states: no job ended as 'NODEFAIL'"),
     "Slurm columns": ("JobID|State|End\n1|FAILED|2022-05-01\n", {}, "line 1: .* the start; let sacct print JobID"),
+    "Slurm without State": ("JobID|Start|End\n1|2022-05-01|2022-05-02\n", {}, "line 1: .*let sacct print State too"),
+    "Slurm with commas": ("JobID,JobName,Start\n1,a,2022-05-01\n", {}, "line 1: .*let sacct print State too"),
+    "Slurm with raw numbers": (
+        "JobIDRaw|State|Start|End\n1|FAILED|2022-05-01|2022-05-02\n", {}, "line 1: .*without JobID or State",
+    ),
+    "Slurm without times": ("JobID|JobName\n1|a\n", {}, "line 1: .* is the time; let sacct print JobID,State"),
     "nothing ran": (
         "JobID|State|Start|End\n1|PENDING|Unknown|Unknown\n", {}, "none of its 1 rows is a stop with a time",
     ),

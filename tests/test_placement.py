@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from youngdaly.placement import PLACEMENTS, chance_of_loss, simulated_loss
+from youngdaly.placement import PLACEMENTS, chance_of_loss, chance_of_rack_loss, simulated_loss
 
 
 def tried(nodes, copies, failed, placement):
@@ -57,3 +57,21 @@ def test_a_ring_loses_twice_as_often_as_pairs_when_two_nodes_fail():
 def test_a_placement_that_cannot_be_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
         chance_of_loss(**{"nodes": 8, "copies": 2, "failed": 2, "placement": "groups"} | change)
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("copies", [2, 4])
+def test_a_rack_takes_all_copies_inside_it_and_never_all_copies_laid_apart(copies, placement):
+    assert chance_of_rack_loss(64, copies, 8, placement, apart=False) == 1
+    assert chance_of_rack_loss(64, copies, 8, placement, apart=True) == 0
+
+
+def test_a_rack_smaller_than_a_group_never_takes_it_whole():
+    assert chance_of_rack_loss(64, 4, 2, "groups", apart=False) == 0
+
+
+def test_racks_that_do_not_fill_the_nodes_are_refused():
+    with pytest.raises(ValueError, match="rack = 7: give a divisor of the 64 nodes"):
+        chance_of_rack_loss(64, 2, 7, "groups", apart=True)
+    with pytest.raises(ValueError, match="copies = 4 do not fit into 2 racks"):
+        chance_of_rack_loss(64, 4, 32, "groups", apart=True)

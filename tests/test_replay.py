@@ -234,6 +234,15 @@ def test_a_policy_that_cannot_be_is_refused(wrong, message):
         Policy(**{"interval": 10, "stall": 1, "drain": 0, "restart": 1} | wrong)
 
 
+def test_what_is_no_policy_or_no_process_is_refused():
+    with pytest.raises(ValueError, match="policy = None: give a Policy"):
+        replay([1.0], None)
+    with pytest.raises(ValueError, match="process = 1000: give a failure process"):
+        simulate(1000, POLICY, 2, 2, np.random.default_rng(1))
+    with pytest.raises(ValueError, match="gaps = .*give an array"):
+        replay([[1.0], [1.0, 2.0]], POLICY)
+
+
 def test_a_policy_has_all_its_fields():
     with pytest.raises(TypeError, match="missing .*'drain' and 'restart'"):
         Policy(interval=10, stall=1)

@@ -1,6 +1,7 @@
 """The command `make report`: its arguments, the one file it leaves, and that it leaves nothing when it fails."""
 
 import re
+import shlex
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -86,6 +87,31 @@ def test_a_wrong_argument_is_refused_at_once(argument, message, reports, capsys)
     assert message in capsys.readouterr().err and not reports.exists()
 
 
+def test_make_hands_over_any_value(tmp_path):
+    """An apostrophe, a blank or a semicolon in a value is none of the shell's business."""
+    command = ["make", "-n", "-o", ".venv/installed", "report", "LOG=it's my;log.csv", "columns=time=a,end=b"]
+    printed = subprocess.run(command, capture_output=True, text=True, cwd=module.ROOT, check=True).stdout
+    line = next(line for line in printed.splitlines() if "youngdaly.report" in line)
+    assert {"LOG=it's my;log.csv", "columns=time=a,end=b"} <= set(shlex.split(line))
+
+
+@pytest.mark.parametrize(("log", "name"), [
+    ("my.log.v2.csv.gz", "my_log_v2"), ("2022.05.CSV", "2022_05"), ("train.txt", "train"), ("a.b", "a_b"),
+])  # fmt: skip
+def test_a_report_is_named_after_its_log(log, name):
+    assert module.destination({"log": log}).name == f"{name}.html"
+    kept = {"log": log, "reading": {"keep_only": "node=a"}}
+    assert module.destination(kept).name == f"{name}-node=a.html"
+
+
+def test_a_report_that_is_replaced_is_mentioned(reports, monkeypatch, capsys):
+    import papermill
+
+    monkeypatch.setattr(papermill, "execute_notebook", lambda notebook, *args, **kwargs: notebook)
+    assert main([]) == 0 and "replaced" not in capsys.readouterr().err
+    assert main([]) == 0 and "An earlier report of this name was replaced." in capsys.readouterr().err
+
+
 # --- The report -----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("arguments", "answer"), [
     ([], "Save every 58 steps (1.4 h)."),
@@ -124,6 +150,15 @@ def test_a_bad_log_is_an_answer_and_no_trace_and_no_file(tmp_path):
     assert last.startswith(f"No report was written. {log}: line 3: time = '2022-02-30' is no date")
     assert "Traceback" not in done.stderr
     assert not (module.REPORTS / "bad.html").exists()
+
+
+def test_a_bad_log_is_refused_before_a_kernel_starts(reports, monkeypatch, tmp_path):
+    import papermill
+
+    monkeypatch.setattr(papermill, "execute_notebook", lambda *args, **kwargs: pytest.fail("a kernel was started"))
+    with pytest.raises(ValueError, match="no such file"):
+        report({"log": str(tmp_path / "nowhere.csv"), "write_s": 3.0})
+    assert not reports.exists()
 
 
 def test_a_fault_of_the_chapter_is_no_trace_either(reports, monkeypatch, capsys, tmp_path):

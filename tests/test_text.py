@@ -96,3 +96,11 @@ def test_the_answer_names_what_dominates_the_loss(largest, name, part):
     assert answer(268.9, shares).startswith("Save every 4.5 min and 92.0 % of the time is effective training. ")
     assert answer(268.9, shares).endswith(f"The largest part of the loss is {name}: {part} of it.")
     assert "8.0 % is lost" in answer(268.9, shares)
+
+
+@pytest.mark.parametrize("rounding", [-1e-12, 0, 1e-12])
+def test_the_answer_names_both_where_two_parts_of_the_loss_are_equal(rounding):
+    shares = {"useful": 0.92, "writing": 0.03, "redone": 0.03 * (1 + rounding), "restarts": 0.02}
+    assert answer(268.9, shares).endswith(
+        "The largest part of the loss is writing and redone work, equally: 75 % of it together."
+    )

@@ -144,7 +144,7 @@ def test_steps_and_money(open_page):
     fill(page, "price", "40,000")
     assert said(page, "steps") == "In steps of 10 s: save every 27 steps (4.5 min), 7.8 % lost."
     assert "The lost time costs 74,700 a day" in said(page, "money")
-    assert re.search(r"helps most: 3\.4 points, worth 32,600 a day", said(page, "help"))
+    assert re.search(r"Halve the restart time helps most: 2\.7 points, worth 25,800 a day", said(page, "help"))
     fill(page, "step", "")
     fill(page, "price", "")
     assert not page.locator("#wk-steps").is_visible() and not page.locator("#wk-money").is_visible()
@@ -266,6 +266,21 @@ def test_a_wrong_link_says_what_is_wrong_with_it(open_page):
     assert "“nothing”, which is not in the list" in said(page, "preset-problem")
     assert "in the link, “apples” is no unit here" in problem(page, "r") and "Kept: 10 min." in problem(page, "r")
     assert page.locator("#wk-M").input_value() == "2 h"
+
+
+def test_a_problem_stands_where_it_can_be_seen(open_page):
+    assert "before its stall ends: give at most the drain, 2 s" in problem(open_page("?s=100 s&delta=2 s"), "s")
+    page = open_page("?N=x&delta=NaN")
+    assert "N: in the link, “x” is no number" in said(page, "preset-problem")
+    assert page.locator("#wk-B").is_visible() and "is no time" in problem(page, "delta")
+
+
+@pytest.mark.parametrize("width", [DESKTOP, PHONE, NARROWEST])
+def test_a_loss_beyond_all_bounds_fits(open_page, width):
+    page = open_page("?delta=1e12 s&r=1e12 s&M=1e-6 s", width)
+    unfold(page)
+    assert "counts more than 1,000 % of the time as lost" in said(page)
+    assert too_wide(page) <= 0
 
 
 def test_a_copied_link_opens_the_same_page(open_page):

@@ -310,3 +310,56 @@ test("steps are whole, at least one, and the better neighbour of the best interv
   assert.match(text(10), /every 27 steps \(4.5 min\)/);
   assert.match(text(3600), /every 1 step \(1 h\)/);
 });
+
+const linked = (query) => {
+  const { state, problems } = states.fromQuery(query);
+  const view = answer.solve(state);
+  return { state, problems, view, says: answer.plain(answer.answer(state, view)) };
+};
+
+test("equal parts of the loss are named together, whichever way they are rounded", () => {
+  assert.match(linked("?preset=short_restart").says, /is writing and redone work, equally: 69 % of it together\.$/);
+  for (let i = 0; i < 200; i += 1) {
+    const { state, view } = linked(`?r=1s&delta=${between(1, 100)}s&M=${between(1e4, 1e6)}s`);
+    assert.match(answer.answer(state, view), /writing and redone work, equally/);
+  }
+  assert.match(linked("").says, /is restarts: 69 % of it\.$/);
+});
+
+test("what helps most can be bought", () => {
+  for (let i = 0; i < 200; i += 1) {
+    const { state, view } = linked(`?delta=${between(1, 100)}s&M=${between(1e4, 1e6)}s&r=${between(1, 1e3)}s`);
+    assert.equal(view.levers.at(-1).key, "M");
+    assert.ok(["r", "delta"].includes(view.most.key));
+    assert.equal(view.most.gain, Math.max(...view.levers.slice(0, -1).map(({ gain }) => gain)));
+    assert.doesNotMatch(answer.help(state, view), /failure/);
+  }
+});
+
+test("the words are those of the model in use, and name the loss that dominates", () => {
+  const exact = linked("?M=60 s&r=86400 s&exact=1");
+  assert.match(exact.says, /next to nothing is kept\. The largest part of the loss is restarts: 100 %/);
+  assert.doesNotMatch(answer.help(exact.state, exact.view), /first order/);
+  const { says } = linked("?s=2 s&delta=5 h&exact=1&tau=1 s");
+  assert.match(says, /first order counts more than 1,000 % .* The largest part of the loss is writing: 100 %/);
+});
+
+test("a stall that outlasts its save is reported", () => {
+  assert.match(answer.overlap(linked("?s=100 s&delta=2 s").view), /before its stall ends: give at most the drain, 2 s/);
+  for (const query of ["", "?s=2 s&delta=2 s", "?preset=asynchronous"])
+    assert.equal(answer.overlap(linked(query).view), "");
+});
+
+test("only a value that can be read opens or closes a total", () => {
+  for (const query of ["?delta=NaN", "?N=x", "?r=1&detect=1"])
+    assert.deepEqual(linked(query).state, states.fromPreset(presets[0]), query);
+  assert.equal(linked("?N=x&M=2h").state.values.M, 7200);
+  assert.ok("N" in linked("?N=8").state.values && "delta" in linked("?delta=2s").state.values);
+});
+
+test("a refusal gives the true limits and the units", () => {
+  assert.match(units.parse("share", "100").problem, /0\.01 % to 99\.99 %$/);
+  for (const [kind, text] of [["time", "5 apples"], ["time", "10"], ["rate", "50 Gb/s"]]) {
+    for (const unit of Object.keys(units.kinds[kind].units)) assert.ok(units.parse(kind, text).problem.includes(unit));
+  }
+});

@@ -19,12 +19,18 @@ from youngdaly.text import answer, duration, percent, rate, size
 LOSSES = ("writing", "redone", "restarts")
 ENOUGH = 8  # failures, before anything is said about whether they come at random
 SIMULATED_GAPS = 2_000_000  # bounds the time of the simulated test
+ALL_LOST = "more than all of the time is lost with it, to first order"
 LESS = 2  # what helps most is asked of half the write time, half the restart time and half as many failures
 
 
 def _share(share, decimals=1):
     """A loss in percent; to first order it can exceed all of the time."""
-    return percent(share, decimals) if share < 1 else "all"
+    return percent(share, decimals) if share < 1 else "more than all"
+
+
+def _small(share):
+    """A share of time in percent, of which a reader may expect that it is nothing."""
+    return "less than 0.01 %" if share < 1e-4 else _share(share, 2)
 
 
 def _as_it_stands(text):
@@ -151,18 +157,20 @@ def advice(case, tolerated):
     words = f"**Save every {case.named(case.advised)}.** "
     if "step_s" in case.numbers:
         rounding = case.loss(case.advised) - case.least_loss()
-        costs = "less than 0.01 %" if rounding < 1e-4 else _share(rounding, 2)
-        words += f"Rounding to whole steps costs {costs} of the time. "
+        words += f"Rounding to whole steps costs {_small(rounding)} of the time. "
     unsure = max(case.loss(case.advised, M=M) - case.least_loss(M=M) for M in case.M[1:])
     words += (
         f"The bottom is flat: every interval from {duration(shortest)} to {duration(longest)} adds at most "
-        f"{percent(tolerated, 0)} to the loss. Not knowing the failure interval better costs at most "
-        f"{_share(unsure, 2)} of the time, wherever in its confidence interval it lies."
+        f"{percent(tolerated, 0)} to the loss. Not knowing the failure interval better "
+        f"{f'costs {_small(unsure)}' if unsure < 1 else 'may cost, to first order, more than all'} of the time "
+        "at the worse end of its confidence interval."
     )
     if case.now is None:
         return words
     gain = case.loss(case.now) - case.loss(case.advised)
-    worth = f"{_share(max(gain, 0), 2)} of the time"
+    if case.loss(case.now) >= 1:
+        return f"{words} **The interval now, {case.named(case.now)}, lies outside**: {ALL_LOST}."
+    worth = f"{_small(gain)} of the time"
     if gain > 0 and case.per_day(gain):
         worth += f" ({case.per_day(gain)})"
     if shortest <= case.now <= longest:
@@ -205,7 +213,17 @@ def bill(case):
     exact = value(formulas.EXACT_LOSS, tau=case.advised, **case.costs)
     words = f"{answer(case.advised, shares)} This is to first order; the exact theory says {_share(exact)} lost."
     daily = case.per_day(1 - shares["useful"])
-    return f"{words} The loss comes to {daily}." if daily else words
+    return f"{words}{f' The loss comes to {daily}.' * bool(daily)}{_planned(case)}"
+
+
+def _planned(case):
+    """That planned stops are no part of the loss: a sentence after a space, or '' without any."""
+    stops = case.log.rows[case.log.rows["fate"] == "planned stop"]
+    down = (stops["end"] - stops["time"]).dt.total_seconds().dropna()
+    if stops.empty:
+        return ""
+    known = f", {duration(float(down.sum()))} of downtime in the {len(down):,} that state it" if len(down) else ""
+    return f" Planned stops are left out ({len(stops):,}{known})."
 
 
 def lost_work(case):
@@ -335,24 +353,38 @@ def summary(case, looks, tolerated):
     shares = split(case.advised, **case.costs)
     lost = 1 - shares["useful"]
     lines = [f"**Save every {case.named(case.advised)}.**"]
+    shortest, longest = _flat(case, tolerated)
     if case.now is not None:
-        more = max(case.loss(case.now) - lost, 0)
-        shortest, longest = _flat(case, tolerated)
+        gain = case.loss(case.now) - lost
         good = "is nearly as good" if shortest <= case.now <= longest else "is not good"
-        lines[0] += f" Every {case.named(case.now)}, as now, {good}: it loses {_share(more, 2)} more of the time."
+        more = f"it loses {_small(gain)} more of the time" if case.loss(case.now) < 1 else ALL_LOST
+        lines[0] += f" Every {case.named(case.now)}, as now, {good}: {more}."
     low, high = (duration(M) for M in case.M[1:])
     lines.append(f"The job fails every {duration(case.M.best)}; the log allows anything from {low} to {high}.")
     if "no" in set(looks["at random?"]):
         lines.append("**The failures do not come at random**, so look at the replay before you trust the formula.")
     dominant = max(LOSSES, key=shares.get)
     part = percent(shares[dominant] / lost, 0)
-    lines.append(f"{_share(lost)} of the time is lost, {part} of it to {NAMES[dominant]}.")
+    late = _noticed_late(case)
+    then = " then" * (case.now is not None and not shortest <= case.now <= longest)
+    line = f"{_share(lost)} of the time is{then} lost{' by the formula' * bool(late)}, {part} of it to {NAMES[dominant]}."
+    if late:
+        line += (
+            f" **By the log it is {_share(lost + late)}**: the log states {duration(float(case.log.lost.mean()))} of "
+            f"lost work for a failure, and not half an interval."
+        )
+    lines.append(line + _planned(case))
     gains = {
         "halve the restart time": case.least_loss() - case.least_loss(r=case.numbers["restart_s"] / LESS),
         "halve the write time": case.least_loss() - case.least_loss(delta=case.numbers["write_s"] / LESS),
-        "notice failures at once": _noticed_late(case),
+        "notice failures at once": late,
     }
+    if case.now is not None:
+        gains[f"save every {case.named(case.advised)}"] = gain
     first = max(gains, key=gains.get)
-    daily = case.per_day(gains[first])
-    lines.append(f"To gain most, **{first}**: {_share(gains[first])} of the time{f', {daily}' if daily else ''}.")
+    daily = case.per_day(gains[first]) if gains[first] < 1 else ""
+    worth = f"{_share(gains[first])} of the time{f', {daily}' if daily else ''}"
+    if first.startswith("save") and case.loss(case.now) >= 1:
+        worth = "as it is now, more than all of the time is lost, to first order"
+    lines.append(f"To gain most, **{first}**: {worth}.")
     return "\n".join(f"- {line}" for line in lines)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf
+from math import inf, isclose
 
 import numpy as np
 
@@ -25,6 +25,8 @@ NUMBERS = {
     "state_bytes": "state: bytes in one checkpoint",
     "bandwidth_bytes_per_s": "storage bandwidth, all writers together",
 }
+BY_BANDWIDTH = {"state_bytes", "bandwidth_bytes_per_s"}  # together they give the write time
+SAME_WRITE = 0.01  # relative: two write times that are this close are the same
 # The two logs that come with the book; each number of their jobs is the product of these facts.
 PUBLISHED = {
     "glm130b_incidents": {
@@ -111,7 +113,7 @@ class Case:
         hours = 24 * value(formulas.COST, L=share, c=self.numbers["devices"])
         words = f"{hours:,.0f} device-hours a day" if hours >= 10 else f"{hours:,.1f} device-hours a day"
         price = self.numbers.get("price_per_device_hour")
-        return words if price is None else f"{words}, or {hours * price:,.0f} in money"
+        return words if price is None else f"{words}, or {hours * price:,.0f} a day, in the currency of the price"
 
 
 def read_case(log, reading=None, **numbers):
@@ -123,7 +125,7 @@ def read_case(log, reading=None, **numbers):
         are not given are the published ones.
     reading : a dict of options of `youngdaly.logs.read`.
     **numbers : those in `NUMBERS`, in SI units, or None where unknown. Without write_s, the write time is
-        state_bytes over bandwidth_bytes_per_s. Without restart_s, the restart time is the mean of the times that
+        state_bytes over bandwidth_bytes_per_s; with it, they must agree with it. Without restart_s, the restart time is the mean of the times that
         the log says the job was down after a failure: the mean, because lost time adds up.
 
     Returns
@@ -150,7 +152,7 @@ def read_case(log, reading=None, **numbers):
     told = read(DATA / f"{log}.csv" if log in PUBLISHED else log, **(reading or {}))
     kinds = table("facts").set_index("key")["kind"]
     for name, keys in PUBLISHED.get(log, {}).items():
-        if name not in known:
+        if name not in known and not (name == "write_s" and BY_BANDWIDTH <= set(known)):
             known[name] = float(np.prod([fact(key) for key in keys]))
             origin[name] = max(kinds[keys], key=("published", "derived", "assumed").index)
     _complete(known, origin, told)
@@ -162,11 +164,19 @@ def read_case(log, reading=None, **numbers):
 
 def _complete(known, origin, told):
     """Work out the write time and the restart time where they are not given."""
+    if BY_BANDWIDTH <= set(known):
+        write = value(formulas.WRITE_TIME, S=known["state_bytes"], B=known["bandwidth_bytes_per_s"])
+        if "write_s" in known and not isclose(write, known["write_s"], rel_tol=SAME_WRITE):
+            raise ValueError(
+                f"write_s = {known['write_s']:g}, but state_bytes over bandwidth_bytes_per_s is {write:g} s: give "
+                "the one or the other"
+            )
+        if "write_s" not in known:
+            known["write_s"], origin["write_s"] = write, "state over bandwidth"
     if "write_s" not in known:
-        if not {"state_bytes", "bandwidth_bytes_per_s"} <= set(known):
-            raise ValueError("write_s = None: give the write time in seconds, or state_bytes and bandwidth_bytes_per_s")
-        known["write_s"] = value(formulas.WRITE_TIME, S=known["state_bytes"], B=known["bandwidth_bytes_per_s"])
-        origin["write_s"] = "state over bandwidth"
+        raise ValueError("write_s = None: give the write time in seconds, or state_bytes and bandwidth_bytes_per_s")
+    if "price_per_device_hour" in known and "devices" not in known:
+        origin["price_per_device_hour"] += "; not used, as devices is not given"
     if "restart_s" not in known and len(told.gaps):
         if not told.restarts.sum() > 0:
             raise ValueError(

@@ -53,11 +53,14 @@ def checked(name, number):
         raise ValueError(f"{label} = {number!r}: give a real number or a non-empty array of real numbers")
     # Block by block, so that a large array comes from memory once. A NaN fails the first comparison.
     blocks = np.nditer(array, flags=["external_loop", "buffered"], buffersize=2**15)
-    allowed = np.greater_equal if quantity and quantity.zero else np.greater
-    if not all(allowed(block.min(), 0) and block.max() < inf for block in blocks):
-        bad = array[~(allowed(array, 0) & (array < inf))].flat[0]
-        accepted = "of 0 or more" if quantity and quantity.zero else "greater than 0"
-        raise ValueError(f"{label} = {bad}: give finite numbers {accepted}")
+    quantity = quantity or formulas.Quantity(name, "1")
+    allowed = np.greater_equal if quantity.zero else np.greater
+    within = np.less_equal if quantity.most < inf else np.less
+    if not all(allowed(block.min(), 0) and within(block.max(), quantity.most) for block in blocks):
+        bad = array[~(allowed(array, 0) & within(array, quantity.most))].flat[0]
+        accepted = "of 0 or more" if quantity.zero else "greater than 0"
+        most = f" and at most {quantity.most:g}" if quantity.most < inf else ""
+        raise ValueError(f"{label} = {bad}: give finite numbers {accepted}{most}")
     return array.astype(float, copy=False)
 
 
@@ -115,8 +118,9 @@ def split(tau, delta, M, r):
     loss = value(formulas.LOSS, tau=tau, delta=delta, M=M, r=r)
     if np.max(loss) >= 1:
         raise ValueError(
-            f"a first-order loss of {np.max(loss):.3g} (writing + redone + restarts) is no share of time: "
-            "give an interval, write time and restart time well below the failure interval"
+            f"M = {M!r} is too short for tau = {tau!r}, delta = {delta!r}, r = {r!r}: a first-order loss of "
+            f"{np.max(loss):.3g} is no share of time; give an interval, write time and restart time well below the "
+            "failure interval"
         )
     return {
         "useful": 1 - loss,

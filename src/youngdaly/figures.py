@@ -179,9 +179,12 @@ def regret_map(delta, r, maps):
             shown = ax.contourf(delta, r, np.maximum(points, 0), levels, colors=shades)
             ax.set(xscale="log", yscale="log", title=name)
             ax.title.set_fontsize(8)
+            if np.nanmax(points) < levels[1]:
+                ax.text(0.5, 0.5, f"below {levels[1]:g}\neverywhere", transform=ax.transAxes, ha="center", fontsize=8)
         for ax in axes.flat[len(maps) :]:
             ax.axis("off")
-        figure.supxlabel("write time / failure interval", fontsize=9)
+        for ax in axes[-1]:
+            ax.set_xlabel("write / failure interval", fontsize=8)
         figure.supylabel("restart time / failure interval", fontsize=9)
         bar = figure.colorbar(shown, ax=axes, orientation="horizontal", aspect=50, fraction=0.04)
         bar.set_label("points lost against the exact best interval", fontsize=9)

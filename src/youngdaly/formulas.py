@@ -13,6 +13,7 @@ Sources: Young 1974 (doi 10.1145/361147.361115), Daly 2006 (doi 10.1016/j.future
 
 from dataclasses import dataclass
 from importlib import import_module
+from math import inf
 
 import sympy as sp
 
@@ -35,6 +36,7 @@ class Quantity:
     meaning: str
     unit: str
     zero: bool = False  # whether 0 makes sense; all others are greater than 0
+    most: float = inf  # the largest number that makes sense, for shares
 
 
 QUANTITIES = {
@@ -58,12 +60,12 @@ QUANTITIES = {
     "g": Quantity("how many times the true failure interval an estimate of it is", "1"),
     "n": Quantity("failures seen", "1"),
     "R": Quantity("repair time of a node, from its failure until it can be used again", "s"),
-    "v": Quantity("share of failures after which a node has to be repaired", "1"),
+    "v": Quantity("share of failures after which a node has to be repaired", "1", most=1),
     "T": Quantity("wait until a replacement for a failed node is there", "s"),
-    "q": Quantity("share of its speed that the job keeps with the failed part left out", "1"),
+    "q": Quantity("share of its speed that the job keeps with the failed part left out", "1", most=1),
     "G": Quantity("warning: how long before a node is taken away the job is told", "s"),
     "t": Quantity("time of one training step", "s"),
-    "w": Quantity("share of stops with a warning in which the save still fits", "1"),
+    "w": Quantity("share of stops with a warning in which the save still fits", "1", most=1),
     "h": Quantity("how much longer one slow device takes, as a share of the step", "1"),
     "sigma": Quantity("noise of one device's step time, a standard deviation as a share of the step", "1"),
     "U": Quantity("how long a slow device goes unnoticed", "s"),
@@ -72,13 +74,13 @@ QUANTITIES = {
     "z": Quantity("how far off a device is, in standard deviations", "1"),
     "V": Quantity("verification: a check of the whole state before a save", "s"),
     "M_s": Quantity("interval between silent errors of the job", "s"),
-    "beta_1": Quantity("share of its average of gradients that Adam keeps at an update", "1"),
-    "beta_2": Quantity("share of its average of squared gradients that Adam keeps at an update", "1"),
+    "beta_1": Quantity("share of its average of gradients that Adam keeps at an update", "1", most=1),
+    "beta_2": Quantity("share of its average of squared gradients that Adam keeps at an update", "1", most=1),
     "j": Quantity("updates that Adam has counted", "1"),
-    "p": Quantity("share of the failures that need one level of checkpoints", "1"),
+    "p": Quantity("share of the failures that need one level of checkpoints", "1", most=1),
     "K": Quantity("writers of a checkpoint: devices or nodes that write at the same time", "1"),
     "B_1": Quantity("bandwidth of one writer", "B/s"),
-    "f": Quantity("share of the background saves that fail unnoticed", "1"),
+    "f": Quantity("share of the background saves that fail unnoticed", "1", most=1),
 }
 (
     tau, delta, M, r, S, B, P, b, m, N, L, k, x, s, D, c, d, g, n, R, v, T, q, G, t, w, h, sigma, U, F, W, z, V, M_s,

@@ -34,8 +34,11 @@ FLAGS |= {"no": False, "false": False, "0": False, "unplanned": False, "": False
 FAILURE_STATES = ("BOOT_FAIL", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REQUEUED", "SPECIAL_EXIT")
 PLANNED_STATES = ("CANCELLED", "COMPLETED", "DEADLINE", "REVOKED", "TIMEOUT")
 UNENDED_STATES = ("COMPLETING", "CONFIGURING", "PENDING", "RESIZING", "RUNNING", "STOPPED", "SUSPENDED")
+TAB = ("tab", r"\t")  # a tab, for those who cannot type one
+YEARS = 1900, 2199  # of a log; further out, times overflow
 NO_TIME = ("Unknown", "None", "N/A")  # how Slurm prints a time that does not exist
 
+DATES = f"write 2022-05-07 or 2022-05-07T20:14, from {YEARS[0]} to {YEARS[1]}"
 _OPEN = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _ZONED = r"[T ].*(?:[Zz]|[+-]\d\d(?::?\d\d)?)$"
 
@@ -43,13 +46,14 @@ _ZONED = r"[T ].*(?:[Zz]|[+-]\d\d(?::?\d\d)?)$"
 def cells(path, delimiter=""):
     """The cells of a file as a DataFrame of str, indexed by the line of the file that each row begins on.
 
-    delimiter : by default "|" for Slurm accounting and a comma for all else.
+    delimiter : by default "|" for Slurm accounting and a comma for all else; a tab may be spelt out (`TAB`).
     """
     text = _text(path)
     first = text.splitlines()[0]
     delimiter = delimiter or ("|" if "|" in first and "jobid" in first.lower() else ",")
+    delimiter = "\t" if delimiter.lower() in TAB else delimiter
     if len(delimiter) != 1:
-        raise ValueError(f"delimiter = {delimiter!r}: give one character")
+        raise ValueError(f"delimiter = {delimiter!r}: give one character, or tab")
     header = [column.strip() for column in next(csv.reader([first], delimiter=delimiter), [])]
     other = next((mark for mark in ";\t|," if mark in first), None)
     if len(header) < 2 and other:
@@ -151,6 +155,13 @@ def _roles(header, chosen):
     """A dict from each role to its column, and whether the file is Slurm accounting."""
     lower = {column.lower(): column for column in header}
     slurm = {"jobid", "state"} <= set(lower)
+    accounting = any(column.startswith("jobid") for column in lower)
+    if accounting and not slurm and {"start", "end"} & set(lower) and "time" not in chosen:
+        raise ValueError(
+            f"line 1: {', '.join(header)} look like Slurm accounting without JobID or State, so that failures cannot "
+            "be told from other ends of a job; let sacct print State too (JobID,State,Start,End), or, if it is not "
+            "Slurm's, say which column is the time with columns=time=NAME"
+        )
     known = SLURM_ROLES if slurm else CSV_ROLES
     for role, column in chosen.items():
         if role not in known:
@@ -168,7 +179,7 @@ def _roles(header, chosen):
         roles |= {role: column for column in found if column}
     for role in known if slurm else ["time"]:
         if role not in roles:
-            remedy = "let sacct print JobID,State,Start,End" if slurm else "say which is with columns=time=NAME"
+            remedy = "let sacct print JobID,State,Start,End" if accounting else "say which is with columns=time=NAME"
             raise ValueError(f"line 1: none of the columns {', '.join(header)} is the {role}; {remedy}")
     for kinds in (("end", "downtime"), ("lost",)):
         several = [role for role in roles if role.startswith(kinds)]
@@ -196,6 +207,8 @@ def _fill_from_csv(rows, named, zone, notes):
         if kind in ("downtime", "lost"):
             numbers = pd.to_numeric(column, errors="coerce") * UNITS[unit]
             _problem(rows, (column != "") & ~(numbers.ge(0) & np.isfinite(numbers)), "is no number, 0 or more", column)
+            _problem(rows, numbers > UNITS["yr"] * 100, "is more than a century", column)
+            numbers = numbers.where(numbers <= UNITS["yr"] * 100)
             if kind == "lost":
                 rows["lost_s"] = numbers
             else:
@@ -250,7 +263,7 @@ def _times(column, rows, zone, notes):
                 ) from None
             times = times.fillna(_in_zone(bare, zone))
     unreadable = times.isna() & (column != "")
-    _problem(rows, unreadable, "is no date; write 2022-05-07 or 2022-05-07T20:14", column)
+    _problem(rows, unreadable, f"is no date; {DATES}", column)
     if times.dt.tz is not None:
         times = times.dt.tz_convert("UTC")
     elif zone:
@@ -266,9 +279,10 @@ def _times(column, rows, zone, notes):
 
 
 def iso(cells, **options):
-    """ISO 8601 dates and times as timestamps; NaT for a cell that is none."""
+    """ISO 8601 dates and times as timestamps; NaT for a cell that is none, or is not in `YEARS`."""
     usable = cells.where(cells.str.len() >= 8)  # pandas would also read a bare year, and "now"
-    return pd.to_datetime(usable, format="ISO8601", errors="coerce", **options)
+    times = pd.to_datetime(usable, format="ISO8601", errors="coerce", **options)
+    return times.where(times.dt.year.between(*YEARS))
 
 
 def _no_times(times):

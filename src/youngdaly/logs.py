@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from youngdaly.log_files import FAILURE_STATES, cells, iso, pairs, stops
+from youngdaly.log_files import DATES, FAILURE_STATES, cells, iso, pairs, stops
 from youngdaly.text import duration
 
 USED = "used as a failure"
@@ -96,7 +96,7 @@ def read(
         State, Start and End. UTF-8, may be compressed (.gz, .bz2, .xz). Times are ISO 8601.
     columns : what the columns are, where their names do not say (`log_files.CSV_ROLES`):
         "time=failed_at,cause=why". "end=" ignores the column that would be the end.
-    delimiter : by default a comma, and "|" for Slurm accounting.
+    delimiter : by default a comma, and "|" for Slurm accounting; "tab" for a tab.
     zone : the zone of times that state none: "+08:00", "Europe/Paris". By default they are one local clock
         that is never put forward or back. Times that state a zone are converted to UTC.
     window_start, window_end : the window of observation. By default from the first row to the last.
@@ -197,7 +197,7 @@ def _window(rows, window_start, window_end, zone, notes):
     ):
         at = iso(pd.Series([text]))[0] if text else default
         if pd.isna(at):
-            raise ValueError(f"{name} = {text!r}: write 2022-05-07 or 2022-05-07T20:14")
+            raise ValueError(f"{name} = {text!r}: {DATES}")
         if text and aware and at.tz is None and zone:
             at = at.tz_localize(zone)
         if (at.tz is not None) != aware:
@@ -277,10 +277,11 @@ def _log(name, rows, start, end, window_is_rows, same_stop_s, begins, ends, note
     _leave_out(rows, at <= 0, "opens the window")
     inside = (padded_begins[block] < at) & (at < padded_ends[block])
     candidates = (rows["fate"] == "").to_numpy()
-    if (inside & candidates).sum() > max(2, MOST_WHILE_DOWN * candidates.sum()):
+    early = sorted(rows.index[inside & candidates])
+    if len(early) > max(2, MOST_WHILE_DOWN * candidates.sum()):
         raise ValueError(
-            f"{(inside & candidates).sum()} of {candidates.sum()} failures happen while the job is still down "
-            "from an earlier row, so the downtimes are not those of one job; ignore them with columns=end= "
+            f"lines {', '.join(map(str, early[:5]))}{' …' * (len(early) > 5)}: {len(early)} of {candidates.sum()} "
+            "failures happen while the job is still down from an earlier row, so the downtimes are not those of one job; ignore them with columns=end= "
             "(or columns=downtime_min=), and give the restart time"
         )
     _leave_out(rows, inside, "while the job was down")

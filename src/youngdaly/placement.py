@@ -63,3 +63,26 @@ def simulated_loss(nodes, copies, failed, placement, trials, rng):
         down[rng.choice(nodes, failed, replace=False)] = True
         lost += down[holders % nodes].all(axis=1).any()
     return lost / trials
+
+
+def chance_of_rack_loss(nodes, copies, rack, placement, apart):
+    """The chance that some state is lost with all its copies when one whole rack of nodes goes.
+
+    nodes, copies, placement : as in `chance_of_loss`.
+    rack : nodes in a rack; the nodes fill the racks one after the other, so `nodes` is a multiple of it.
+    apart : whether the copies of each state are laid into different racks, which takes as many racks as copies.
+
+    Returns a float, by looking at every rack. Raises a `ValueError` for bad input.
+    """
+    _checked(nodes, copies, rack, placement)
+    if rack < 1 or nodes % rack:
+        raise ValueError(f"rack = {rack!r}: give a divisor of the {nodes} nodes")
+    if apart and copies > nodes // rack:
+        raise ValueError(f"copies = {copies!r} do not fit into {nodes // rack} racks: give at most as many")
+    holders = (np.arange(nodes)[:, None] + np.arange(copies)) % nodes
+    if placement == "groups":
+        holders = np.arange(nodes).reshape(-1, copies)
+    # Apart: neighbours in the order of placement stand in different racks, as when racks are dealt out in turn.
+    rack_of = np.arange(nodes) % (nodes // rack) if apart else np.arange(nodes) // rack
+    one_rack = (rack_of[holders] == rack_of[holders[:, :1]]).all(axis=1)
+    return len(set(rack_of[holders[one_rack, 0]])) / (nodes // rack)

@@ -133,6 +133,8 @@ def _booked(gaps, policy):
 
 def _in_blocks(block, runs, failures, policy):
     """Book `runs` runs of `failures` gaps each; `block(rows, columns)` gives the gaps of two slices."""
+    if not isinstance(policy, Policy):
+        raise ValueError(f"policy = {policy!r}: give a Policy")
     at_once = max(1, _BLOCK // failures)
     entries = []
     for top in range(0, runs, at_once):
@@ -145,7 +147,10 @@ def _in_blocks(block, runs, failures, policy):
 
 def checked_gaps(gaps):
     """`gaps` as an array with at least one axis, or a `ValueError`. Their signs are checked block by block."""
-    array = np.asarray(gaps)
+    try:
+        array = np.asarray(gaps)
+    except ValueError:  # rows of different lengths
+        array = np.asarray(None)
     if array.ndim == 0 or array.size == 0 or array.dtype.kind not in "iuf":
         raise ValueError(f"gaps = {gaps!r}: give an array of one or more times between failures")
     return array
@@ -201,6 +206,8 @@ def simulate(process, policy, runs, failures, rng):
     Returns a `Ledger` with one entry for each run. Raises a `ValueError` for bad input.
     """
     checked_sizes(runs, failures, rng)
+    if not hasattr(process, "draw"):
+        raise ValueError(f"process = {process!r}: give a failure process, such as Exponential(mean)")
 
     def block(rows, columns):
         return process.draw(rng, (rows.stop - rows.start, columns.stop - columns.start))

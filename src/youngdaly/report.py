@@ -19,11 +19,11 @@ import papermill
 from youngdaly.data import DATA
 from youngdaly.logs import READING
 
-# The chapter's kernel calculates; this process leaves SymPy and SciPy alone, which are slow to import.
 ROOT = DATA.parent
 CHAPTER = ROOT / "chapters" / "your_cluster.ipynb"
 REPORTS = ROOT / "_build" / "report"
 DEFAULT = "glm130b_incidents"
+SUFFIXES = (".csv", ".txt", ".gz", ".bz2", ".xz")  # of a log, and not part of its report's name
 BOOK_ONLY = "book-only"  # tag of the cells that a report leaves out
 
 
@@ -55,14 +55,28 @@ def parameters(arguments):
     return chosen | ({"reading": reading} if reading else {})
 
 
+def destination(chosen):
+    """Where the report with these parameters goes: named after the log and the rows that are kept."""
+    log = Path(chosen.get("log", DEFAULT))
+    while log.suffix.lower() in SUFFIXES:
+        log = log.with_suffix("")
+    rows = chosen.get("reading", {}).get("keep_only", "")
+    name = log.name + (f"-{rows}" if rows else "")
+    return REPORTS / (re.sub(r"[^\w=-]", "_", name) + ".html")
+
+
 def report(chosen, **options):
     """Run the chapter with its parameters in a dict, write the report, and return the report's path.
 
     options : for `papermill.execute_notebook`.
     Raises the `ValueError` of the chapter; then nothing is written.
     """
-    from nbconvert import HTMLExporter  # slow to import, and not needed to refuse an argument
+    # Slow to import, and not needed to refuse an argument.
+    from nbconvert import HTMLExporter
 
+    from youngdaly.cases import read_case
+
+    read_case(**({"log": DEFAULT} | chosen))  # a bad log is refused before a kernel starts
     os.environ.pop("MPLBACKEND", None)  # "agg" would take all pictures out of the report
     chapter = nbformat.read(CHAPTER, as_version=4)
     chapter.cells = [cell for cell in chapter.cells if BOOK_ONLY not in cell.metadata.get("tags", [])]
@@ -88,10 +102,8 @@ def report(chosen, **options):
         exclude_output_prompt=True,
     )
     page, _ = exporter.from_notebook_node(done, resources={"log": log.name})
-    REPORTS.mkdir(parents=True, exist_ok=True)
-    rows = chosen.get("reading", {}).get("keep_only", "")
-    name = log.name.partition(".")[0] + (f"-{rows}" if rows else "")
-    target = REPORTS / (re.sub(r"[^\w=-]", "_", name) + ".html")
+    target = destination(chosen)
+    target.parent.mkdir(parents=True, exist_ok=True)
     half = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         half.write_text(page, encoding="utf-8")
@@ -106,13 +118,17 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m youngdaly.report", description=__doc__.split("\n\n")[0])
     parser.add_argument("settings", nargs="*", metavar="NAME=VALUE", help=f"log, {', '.join((*names(), *READING))}")
     try:
-        target = report(parameters(parser.parse_args(arguments).settings))
+        chosen = parameters(parser.parse_args(arguments).settings)
+        replaced = destination(chosen).exists()
+        target = report(chosen)
     except ValueError as error:
         print(f"No report was written. {error}.", file=sys.stderr)
         return 2
     except RuntimeError as error:
         print(f"No report was written, by a fault of the chapter: {error}.", file=sys.stderr)
         return 1
+    if replaced:
+        print("An earlier report of this name was replaced.", file=sys.stderr)
     print(target)
     return 0
 

@@ -1,7 +1,7 @@
 """Numbers as a reader wants them: a duration in a human unit, a share in percent, a size in bytes."""
 
 import re
-from math import floor, inf, log10
+from math import floor, inf, isclose, log10
 from numbers import Real
 
 from youngdaly.data import UNITS
@@ -75,11 +75,15 @@ def markdown(rows, **columns):
 def answer(tau, shares):
     """The book's answer in one sentence, from the interval in seconds and a ledger of shares."""
     lost = 1 - shares["useful"]
-    dominant = max(("writing", "redone", "restarts"), key=shares.get)
-    name = {"redone": "redone work"}.get(dominant, dominant)
+    losses = {"writing": "writing", "redone": "redone work", "restarts": "restarts"}
+    most = max(map(shares.get, losses))
+    dominant = [key for key in losses if isclose(shares[key], most)]  # at the first-order best, two of them are equal
+    name = " and ".join(map(losses.get, dominant))
+    equally, together = (", equally", " together") if len(dominant) > 1 else ("", "")
     return (
         f"Save every {duration(tau)} and {percent(shares['useful'])} of the time is effective training. "
         f"{percent(lost)} is lost: {percent(shares['writing'])} writing, {percent(shares['redone'])} redone "
         f"work, {percent(shares['restarts'])} restarts. "
-        f"The largest part of the loss is {name}: {percent(shares[dominant] / lost, 0)} of it."
+        f"The largest part of the loss is {name}{equally}: "
+        f"{percent(min(1, sum(map(shares.get, dominant)) / lost), 0)} of it{together}."
     )

@@ -7,21 +7,11 @@ workshop.answer = (() => {
   const { current, changed, inputs, fromPreset } = workshop.state;
   const LOSSES = ["writing", "redone", "restarts"];
 
-  const first = { best: f.YOUNG, writing: f.WRITING, redone: f.REDONE, restarts: f.RESTARTS, loss: f.LOSS };
-  const exact = {
-    best: f.EXACT_BEST,
-    writing: f.EXACT_WRITING,
-    redone: f.EXACT_REDONE,
-    restarts: f.EXACT_RESTARTS,
-    loss: f.EXACT_LOSS,
-  };
-  const asynchronous = {
-    best: f.ASYNC_BEST,
-    writing: f.ASYNC_WRITING,
-    redone: f.ASYNC_REDONE,
-    restarts: f.RESTARTS,
-    loss: f.ASYNC_LOSS,
-  };
+  const printed = (prefix) =>
+    Object.fromEntries(["best", "loss", ...LOSSES].map((name) => [name, f[prefix + name.toUpperCase()]]));
+  const first = { ...printed(""), best: f.YOUNG };
+  const exact = printed("EXACT_");
+  const asynchronous = { ...printed("ASYNC_"), restarts: f.RESTARTS };
 
   const modelOf = (wanted, values) => ("s" in values ? asynchronous : wanted ? exact : first);
 
@@ -50,7 +40,7 @@ workshop.answer = (() => {
     return good;
   }
 
-  // The shortest and the longest interval whose loss is at most the tolerated share above the least.
+  // The ends of the intervals that lose at most the tolerated share more.
   function flatBottom(model, given, best) {
     const most = (1 + tolerated) * best.lost;
     const holds = (tau) => ledger(model, given, tau).lost <= most;
@@ -59,7 +49,7 @@ workshop.answer = (() => {
       : undefined;
   }
 
-  // What can be improved: the number, the factor, its name, the change.
+  // The number, the factor, its name, the change.
   const improvable = (v) => [
     ["r", 0.5, "Restart time", "Halve the restart time"],
     ...("s" in v ? [["s", 0.5, "Stall", "Halve the stall"]] : []),
@@ -77,18 +67,19 @@ workshop.answer = (() => {
 
   // One change at a time, each at its own best interval; `gain` is what the loss falls by.
   function levers({ values }, model, best, chosen) {
-    const hardware = improvable(values).map(([key, factor, , label]) => {
+    const all = improvable(values).map(([key, factor, , label]) => {
       const improved = changed(values, key, current(values, key) * factor);
       return { key, label, values: improved, from: best, then: least(model, inputs(improved)) };
     });
-    const interval = {
-      key: "tau",
-      label: "Use the best interval",
-      values: changed(values, "tau"),
-      from: chosen,
-      then: best,
-    };
-    return [...(chosen.tau === best.tau ? [] : [interval]), ...hardware].map((lever) => ({
+    if (chosen.tau !== best.tau)
+      all.unshift({
+        key: "tau",
+        label: "Use the best interval",
+        values: changed(values, "tau"),
+        from: chosen,
+        then: best,
+      });
+    return all.map((lever) => ({
       ...lever,
       gain: lever.from.lost - lever.then.lost,
       sound: lever.from.sound && lever.then.sound,
@@ -105,7 +96,6 @@ workshop.answer = (() => {
     });
   }
 
-  // All that the page shows of a state.
   function solve(state) {
     const { preset, exact: wanted, values } = state;
     const model = modelOf(wanted, values);
@@ -122,13 +112,13 @@ workshop.answer = (() => {
       best,
       chosen,
       other: model === asynchronous ? undefined : least(model === exact ? first : exact, given),
-      stall: (model === asynchronous ? asynchronous : first).writing({ ...given, tau: chosen.tau }) * chosen.tau,
+      stall: (model === exact ? first : model).writing({ ...given, tau: chosen.tau }) * chosen.tau,
       drain: given.D,
       flat: flatBottom(model, given, best),
       levers: changes,
       most: changes
-        .filter(({ sound }) => sound)
-        .reduce((most, one) => (most && most.gain >= one.gain ? most : one), undefined),
+        .filter(({ key, sound }) => sound && key !== "M") // that always wins, and cannot be bought
+        .sort((a, b) => b.gain - a.gain)[0],
       ledger: (tau) => ledger(model, given, tau),
       ghost: Object.keys({ ...given, ...from }).some((key) => given[key] !== from[key])
         ? { best: least(fromModel, from), loss: (tau) => ledger(fromModel, from, tau).lost }
@@ -146,22 +136,25 @@ workshop.answer = (() => {
     sound ? `${percent(useful)} effective at ${duration(tau)}` : "no time left";
 
   // To the letter as youngdaly.text.answer.
-  function answer({ exact }, { best, chosen }) {
+  function answer(_, { model, best, chosen }) {
     const { tau, useful, sound, writing, redone, restarts } = chosen;
     const every = `Save every *${duration(tau)}* and`;
-    if (!sound && exact) return `${every} next to nothing is kept: failures come faster than a save.`;
+    const largest = (1 - 1e-9) * Math.max(writing, redone, restarts);
+    const dominant = LOSSES.filter((name) => chosen[name] >= largest); // two at the first-order best
+    const part = percent(dominant.reduce((sum, name) => sum + chosen[name], 0) / chosen.lost, 0);
+    const most =
+      `The largest part of the loss is ${dominant.map((name) => names[name]).join(" and ")}` +
+      (dominant[1] ? `, equally: *${part}* of it together.` : `: *${part}|${dominant}* of it.`);
+    if (!sound && model === exact) return `${every} next to nothing is kept. ${most}`;
     if (!sound) {
       const why = best.sound ? "this interval is too far from the best." : "failures come too fast for first order.";
-      const share = `${digits(100 * chosen.lost, 3)} %`;
-      return `${every} first order counts *${share}* of the time as lost. That is no share of time: ${why}`;
+      const share = chosen.lost > 10 ? "more than 1,000 %" : `${digits(100 * chosen.lost, 3)} %`;
+      return `${every} first order counts *${share}* of the time as lost. That is no share of time: ${why} ${most}`;
     }
-    const dominant = LOSSES.reduce((most, name) => (chosen[name] > chosen[most] ? name : most));
-    const most = `*${percent(chosen[dominant] / chosen.lost, 0)}|${dominant}*`;
     return (
       `${every} *${percent(useful)}* of the time is effective training. *${percent(chosen.lost)}* is lost: ` +
       `*${percent(writing)}|writing* writing, *${percent(redone)}|redone* redone work, ` +
-      `*${percent(restarts)}|restarts* restarts. ` +
-      `The largest part of the loss is ${names[dominant]}: ${most} of it.`
+      `*${percent(restarts)}|restarts* restarts. ${most}`
     );
   }
 
@@ -211,6 +204,9 @@ workshop.answer = (() => {
     return `${verdict}${due}, and training waits for it.`;
   }
 
+  const overlap = ({ given: { s, D } }) =>
+    D < s ? `The save is durable before its stall ends: give at most the drain, ${duration(D)}.` : "";
+
   function between({ given: { M, r }, stall, chosen }, saves) {
     const before = saves
       ? `${several(saves, "save")} of *${duration(stall)}|writing*, then a failure after ${duration(M)}: on average`
@@ -219,13 +215,12 @@ workshop.answer = (() => {
     return `${before} ${redone}, after a restart of *${duration(r)}|restarts*.`;
   }
 
-  function help({ values: { price } }, { most }) {
-    if (!most) return "No single change of this size leaves any time to first order.";
+  function help({ values: { price } }, { model, most }) {
+    if (!most) return `No time is left${model === exact ? "" : " to first order"}: no gain can be counted.`;
     const worth = price === undefined ? "" : `, worth ${perDay(most.gain, price)} a day`;
     return `*${most.label}* helps most: ${points(most.gain)}${worth}.`;
   }
 
-  // What one quantity would have to be for the target.
   function need({ values }, { key, name, number, floor }) {
     if (number === undefined) return `${name}: cannot do it alone, ${percent(Math.min(1, floor))} would still be lost.`;
     const bandwidth = key === "delta" && "B" in values;
@@ -237,6 +232,6 @@ workshop.answer = (() => {
 
   const checkpoint = ({ values }) => ("P" in values ? `${size(f.STATE(values))} in each save.` : "");
 
-  const words = { answer, definition, steps, money, miss, bottom, drain, between, help, need, checkpoint };
+  const words = { answer, definition, steps, money, miss, bottom, drain, overlap, between, help, need, checkpoint };
   return { LOSSES, needed, solve, plain, points, lost, ...words };
 })();

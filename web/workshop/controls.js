@@ -21,7 +21,6 @@
     return element;
   }
 
-  // The elements of a text of `answer`.
   function written(text) {
     return text.split(/\*(.+?)\*/).map((part, i) => {
       const [words, loss] = part.split("|");
@@ -86,6 +85,7 @@
   function fill(key) {
     const { kind, low, high, text, typed: last, slider } = widgets[key];
     const value = valueOf(key);
+    if (key === "s" && !isRefused(key)) widgets.s.problem.textContent = answer.overlap(view);
     if (!isRefused(key)) text.value = value === undefined ? "" : last?.value === value ? last.text : show(kind, value);
     if (!slider || value === undefined) return;
     slider.value = key === "tau" ? place(value) : position(slider, value, low, high);
@@ -190,7 +190,8 @@
   }
 
   function renderLevers() {
-    for (const button of at("levers").children) {
+    const most = Math.max(...view.levers.map(({ sound, gain }) => (sound ? gain : 0)));
+    for (const button of root.querySelectorAll(".wk-lever")) {
       const lever = view.levers.find(({ key }) => key === button.dataset.key);
       button.hidden = !lever;
       if (!lever) continue;
@@ -199,7 +200,7 @@
       gain.textContent = lever.sound ? `+${answer.points(lever.gain)}` : answer.lost(lever.then);
       button.classList.toggle("wk-most", lever === view.most);
       LOSSES.forEach((name, i) => {
-        const part = lever.sound ? Math.max(0, lever.from[name] - lever.then[name]) / view.most.gain : 0;
+        const part = lever.sound ? Math.max(0, lever.from[name] - lever.then[name]) / most : 0;
         bar.children[i].style.width = `${Math.min(100, 100 * part).toFixed(2)}%`;
       });
     }
@@ -292,8 +293,8 @@
     listen();
     become(linked);
     for (const [key, problem] of problems) {
-      if (key === "preset") at("preset-problem").textContent = `${problem}.`;
-      else refuse(key, problem);
+      if (at(key).offsetParent && key !== "preset") refuse(key, problem);
+      else at("preset-problem").append(`${key}: ${problem}. `);
     }
     document.getElementById("wk-static").hidden = true;
     root.dataset.ready = Math.round(performance.now());

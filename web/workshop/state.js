@@ -108,12 +108,13 @@ workshop.state = (() => {
     const state = { ...fromPreset(known ? asked : usual), exact: given.get("exact") === "1" };
     let { values } = state;
 
+    const parses = (key) => given.has(key) && !parse(fields[key], given.get(key)).problem;
     for (const [key, { parts }] of Object.entries(totals)) {
-      if (parts.some((part) => given.has(part))) {
+      if (parts.some(parses)) {
         if (given.has(key)) problems.push([key, "the link gives this and its parts: the parts count"]);
         given.delete(key);
         if (!isOpen(values, key)) values = opened(values, key);
-      } else if (given.has(key) && isOpen(values, key)) values = closed(values, key);
+      } else if (parses(key) && isOpen(values, key)) values = closed(values, key);
     }
     for (const [key, kind] of Object.entries(fields)) {
       if (!given.has(key)) continue;

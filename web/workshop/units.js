@@ -73,15 +73,17 @@ workshop.units = (() => {
   // {value} or {problem}: what is wrong, and what would be accepted.
   function parse(kind, text) {
     const { noun, units, least, most, example } = kinds[kind];
-    const refused = (what, why) => ({ problem: `${quoted(what)} ${why}: give a ${noun} such as ${example}` });
+    const refused = (what, why, like = `in ${Object.keys(units).filter(Boolean).join(", ")}`) => ({
+      problem: `${quoted(what)} ${why}: give a ${noun} ${like}`,
+    });
     const [, number = "", word] = NUMBER_AND_UNIT.exec(text.slice(0, 100)) ?? [];
-    if (!/\d/.test(number)) return refused(text, `is no ${noun}`);
+    if (!/\d/.test(number)) return refused(text, `is no ${noun}`, `such as ${example}`);
     const singular = word.replace(/s$/, "");
     const unit = Object.hasOwn(WORDS, singular) ? WORDS[singular] : word;
     if (!Object.hasOwn(units, unit)) return unit ? refused(unit, "is no unit here") : refused(text, "has no unit");
     const value = scaled(Number(number.replaceAll(",", "")), units[unit]);
     if (!(value >= least && value <= most))
-      return { problem: `${quoted(text)} is out of range: ${show(kind, least)} to ${show(kind, most)}` };
+      return { problem: `${quoted(text)} is out of range: ${show(kind, least)} to ${show(kind, most, 4)}` };
     return { value };
   }
 
