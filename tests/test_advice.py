@@ -236,7 +236,8 @@ def test_what_costs_next_to_nothing_is_not_called_nothing(log):
 def test_planned_stops_are_said_to_be_left_out():
     glm = read_case("glm130b_incidents")
     planned = glm.log.rows[glm.log.rows["fate"] == "planned stop"]
-    words = f"Planned stops are left out ({len(planned)}, 1.3 d of downtime in the {planned['end'].count()} that state it)"
+    told = planned["end"].count()
+    words = f"Planned stops are left out ({len(planned)}, 1.3 d of downtime in the {told} that state it)"
     assert words in advice.bill(glm) and words in advice.summary(glm, _looks(glm), TOLERATED)
     bloom = read_case("bloom176b_incidents")
     assert "Planned stops are left out (9)." in advice.bill(bloom)

@@ -57,7 +57,7 @@ PARAMETERS = {
     "shortage_chance": (0.05, 0.002, "chance"),
     "silent_interval_s": (20 * 86400, 3 * 86400.0, "M_s"),
     "stall_s": (0.2, 2.0, "s"),
-    "state_bytes": (1e11, 6.5e12, "S"),
+    "state_bytes": (8.4e10, 8.4e13, "S"),  # what write_s and the bandwidth say
     "step_noise": (0.005, 0.03, "sigma"),
     "step_s": (2, 30.0, "t"),
     "stop_after_steps": (64, 112, "steps"),

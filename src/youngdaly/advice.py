@@ -367,11 +367,12 @@ def summary(case, looks, tolerated):
     part = percent(shares[dominant] / lost, 0)
     late = _noticed_late(case)
     then = " then" * (case.now is not None and not shortest <= case.now <= longest)
-    line = f"{_share(lost)} of the time is{then} lost{' by the formula' * bool(late)}, {part} of it to {NAMES[dominant]}."
+    source = " by the formula" if late else ""
+    line = f"{_share(lost)} of the time is{then} lost{source}, {part} of it to {NAMES[dominant]}."
     if late:
         line += (
             f" **By the log it is {_share(lost + late)}**: the log states {duration(float(case.log.lost.mean()))} of "
-            f"lost work for a failure, and not half an interval."
+            "lost work for a failure, and not half an interval."
         )
     lines.append(line + _planned(case))
     gains = {

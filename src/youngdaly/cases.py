@@ -125,8 +125,8 @@ def read_case(log, reading=None, **numbers):
         are not given are the published ones.
     reading : a dict of options of `youngdaly.logs.read`.
     **numbers : those in `NUMBERS`, in SI units, or None where unknown. Without write_s, the write time is
-        state_bytes over bandwidth_bytes_per_s; with it, they must agree with it. Without restart_s, the restart time is the mean of the times that
-        the log says the job was down after a failure: the mean, because lost time adds up.
+        state_bytes over bandwidth_bytes_per_s; with it, the two must agree. Without restart_s, the restart time is
+        the mean of the times that the log says the job was down after a failure: the mean, because lost time adds up.
 
     Returns
     -------

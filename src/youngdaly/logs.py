@@ -281,8 +281,8 @@ def _log(name, rows, start, end, window_is_rows, same_stop_s, begins, ends, note
     if len(early) > max(2, MOST_WHILE_DOWN * candidates.sum()):
         raise ValueError(
             f"lines {', '.join(map(str, early[:5]))}{' …' * (len(early) > 5)}: {len(early)} of {candidates.sum()} "
-            "failures happen while the job is still down from an earlier row, so the downtimes are not those of one job; ignore them with columns=end= "
-            "(or columns=downtime_min=), and give the restart time"
+            "failures happen while the job is still down from an earlier row, so the downtimes are not those of one "
+            "job; ignore them with columns=end= (or columns=downtime_min=), and give the restart time"
         )
     _leave_out(rows, inside, "while the job was down")
 
